@@ -1,0 +1,36 @@
+//go:build deps
+
+package deps
+
+import (
+	_ "github.com/cockroachdb/pebble/v2"
+	_ "github.com/elastic/elastic-transport-go/v8/elastictransport"
+	_ "github.com/elastic/go-elasticsearch/v8/esapi"
+	_ "github.com/gin-gonic/gin"
+	_ "github.com/go-mysql-org/go-mysql/replication"
+	_ "github.com/go-mysql-org/go-mysql/client"
+	_ "github.com/go-mysql-org/go-mysql/server"
+	_ "github.com/hashicorp/go-plugin"
+	_ "github.com/johannesboyne/gofakes3"
+	_ "github.com/knadh/koanf/v2"
+	_ "github.com/linkedin/goavro/v2"
+	_ "github.com/minio/minio-go/v7"
+	_ "github.com/parquet-go/parquet-go"
+	_ "github.com/pingcap/tidb/pkg/parser"
+	_ "github.com/prometheus/client_golang/prometheus/promhttp"
+	_ "github.com/spf13/cobra"
+	_ "github.com/twmb/franz-go/pkg/kadm"
+	_ "github.com/twmb/franz-go/pkg/kfake"
+	_ "github.com/twmb/franz-go/pkg/kgo"
+	_ "github.com/twmb/franz-go/pkg/kmsg"
+	_ "github.com/twmb/franz-go/plugin/kprom"
+	_ "github.com/klauspost/compress/zstd"
+	_ "github.com/pierrec/lz4/v4"
+	_ "google.golang.org/grpc"
+	_ "google.golang.org/protobuf/proto"
+	_ "golang.org/x/sync/errgroup"
+	_ "golang.org/x/sys/unix"
+	_ "github.com/google/go-cmp/cmp"
+	_ "go.uber.org/goleak"
+	_ "gopkg.in/yaml.v3"
+)
