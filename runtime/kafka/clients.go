@@ -1,0 +1,221 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Limits of every client of a worker.
+const (
+	MaxRecord       = 16 << 20 // bytes of one produce batch and one fetched partition
+	MaxDecompressed = 64 << 20 // bytes a fetched batch may grow to
+)
+
+// Dialer opens a connection to a broker. The one of `penstock server` answers the bundled broker's advertised
+// address inside the process.
+type Dialer func(ctx context.Context, network, host string) (net.Conn, error)
+
+// Config says how a worker reaches its cluster.
+type Config struct {
+	Bootstrap []string          // host:port
+	ClientID  string            // prefix of every client id
+	Props     map[string]string // worker properties; unprefixed client keys, and those under producer., consumer., admin.
+	Dialer    Dialer            // nil: the network
+}
+
+// Clients makes clients. It is safe for concurrent use; whoever is given a client closes it.
+type Clients struct {
+	cfg Config
+	log *slog.Logger
+}
+
+// New checks the configuration; it does not connect.
+func New(cfg Config, log *slog.Logger) (*Clients, error) {
+	c := &Clients{cfg: cfg, log: log}
+	if len(cfg.Bootstrap) == 0 {
+		return nil, errors.New("bootstrap.servers is empty: name at least one broker as host:port")
+	}
+	cl, err := c.client("check", nil)
+	if err != nil {
+		return nil, err
+	}
+	cl.Close()
+	return c, nil
+}
+
+// Internal makes the client of an internal topic: reads from the start, writes with Java's partitioner (murmur2 of
+// the key), so that a mixed cluster agrees where a key lives.
+func (c *Clients) Internal(role string, opts ...kgo.Opt) (*kgo.Client, error) {
+	base := []kgo.Opt{
+		kgo.RequiredAcks(kgo.AllISRAcks()),
+		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
+		kgo.ProducerBatchMaxBytes(MaxRecord),
+		kgo.ProducerLinger(0),
+	}
+	return c.client(role, nil, append(base, opts...)...)
+}
+
+// Producer makes the producer of a source task: idempotent, acks=all, Java's partitioner. Overrides are Kafka
+// producer keys, the worker's producer.* first.
+func (c *Clients) Producer(role string, overrides map[string]string, opts ...kgo.Opt) (*kgo.Client, error) {
+	props := c.section("producer.", overrides)
+	po, err := producerOpts(props)
+	if err != nil {
+		return nil, err
+	}
+	base := []kgo.Opt{
+		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
+		kgo.ProducerBatchMaxBytes(MaxRecord),
+		kgo.ProducerLinger(5 * time.Millisecond),
+		kgo.ProducerBatchCompression(kgo.NoCompression()),
+		kgo.MaxBufferedBytes(64 << 20),
+		kgo.MaxBufferedRecords(1 << 20),
+		kgo.AllowAutoTopicCreation(),
+	}
+	return c.client(role, props, append(append(base, po...), opts...)...)
+}
+
+// Consumer makes the consumer of a sink task in a group. Offsets are committed by the task alone.
+func (c *Clients) Consumer(role, group string, overrides map[string]string, opts ...kgo.Opt) (*kgo.Client, error) {
+	props := c.section("consumer.", overrides)
+	if g := props["group.id"]; g != "" {
+		group = g
+	}
+	co, err := consumerOpts(props)
+	if err != nil {
+		return nil, err
+	}
+	base := []kgo.Opt{
+		kgo.ConsumerGroup(group),
+		kgo.DisableAutoCommit(),
+		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.FetchMaxPartitionBytes(MaxRecord),
+		kgo.FetchMaxBytes(2 * MaxRecord),
+		kgo.MaxConcurrentFetches(2),
+		kgo.BlockRebalanceOnPoll(),
+		kgo.FetchMaxWait(500 * time.Millisecond),
+	}
+	return c.client(role, props, append(append(base, co...), opts...)...)
+}
+
+// Admin makes an administrator. Close it through its Close method.
+func (c *Clients) Admin(role string, overrides map[string]string) (*kadm.Client, error) {
+	cl, err := c.client(role, c.section("admin.", overrides))
+	if err != nil {
+		return nil, err
+	}
+	return kadm.NewClient(cl), nil
+}
+
+// Raw makes a client without a role's settings, for requests of one's own (group membership).
+func (c *Clients) Raw(role string, opts ...kgo.Opt) (*kgo.Client, error) {
+	return c.client(role, nil, opts...)
+}
+
+// section gives the keys of one role: the worker's under prefix, then a connector's overrides.
+func (c *Clients) section(prefix string, overrides map[string]string) map[string]string {
+	out := map[string]string{}
+	for k, v := range c.cfg.Props {
+		if rest, ok := strings.CutPrefix(k, prefix); ok {
+			out[rest] = v
+		}
+	}
+	maps.Copy(out, overrides)
+	return out
+}
+
+func (c *Clients) client(role string, props map[string]string, opts ...kgo.Opt) (*kgo.Client, error) {
+	merged := maps.Clone(c.cfg.Props)
+	if merged == nil {
+		merged = map[string]string{}
+	}
+	maps.Copy(merged, props)
+	bootstrap := c.cfg.Bootstrap
+	if b := props["bootstrap.servers"]; b != "" {
+		bootstrap = SplitList(b)
+	}
+	id := role
+	if c.cfg.ClientID != "" {
+		id = c.cfg.ClientID + "-" + role
+	}
+	base := []kgo.Opt{
+		kgo.SeedBrokers(bootstrap...),
+		kgo.ClientID(id),
+		kgo.SoftwareNameAndVersion("penstock", "1"),
+		kgo.BrokerMaxReadBytes(100 << 20),
+		kgo.BrokerMaxWriteBytes(100 << 20),
+		kgo.MaxDecompressBatchBytes(MaxDecompressed), // I1
+		kgo.DisableClientMetrics(),
+		kgo.MetadataMinAge(250 * time.Millisecond),
+		kgo.RetryTimeout(40 * time.Second),
+		kgo.WithLogger(slogger{c.log.With("client", id)}),
+	}
+	if c.cfg.Dialer != nil && props["bootstrap.servers"] == "" {
+		base = append(base, kgo.Dialer(c.cfg.Dialer))
+	}
+	sec, err := securityOpts(merged)
+	if err != nil {
+		return nil, err
+	}
+	cl, err := kgo.NewClient(append(append(base, sec...), opts...)...)
+	if err != nil {
+		return nil, fmt.Errorf("making the Kafka client %s: %w", id, err)
+	}
+	return cl, nil
+}
+
+// TopicSpec is a topic to create. Zero partitions or replication means the broker's default.
+type TopicSpec struct {
+	Name        string
+	Partitions  int32
+	Replication int16
+	Settings    map[string]string
+}
+
+// EnsureTopic creates a topic unless it is there, and reports whether it was made now.
+func EnsureTopic(ctx context.Context, adm *kadm.Client, t TopicSpec) (created bool, err error) {
+	settings := make(map[string]*string, len(t.Settings))
+	for k, v := range t.Settings {
+		settings[k] = kadm.StringPtr(v)
+	}
+	parts, rf := t.Partitions, t.Replication
+	if parts == 0 {
+		parts = -1
+	}
+	if rf == 0 {
+		rf = -1
+	}
+	r, err := adm.CreateTopic(ctx, parts, rf, settings, t.Name)
+	if errors.Is(err, kerr.TopicAlreadyExists) || errors.Is(r.Err, kerr.TopicAlreadyExists) {
+		return false, nil
+	}
+	if err == nil {
+		err = r.Err
+	}
+	if err != nil {
+		return false, fmt.Errorf("creating topic %s (%d partitions, replication factor %d): %w %s", t.Name, parts, rf, err, r.ErrMessage)
+	}
+	return true, nil
+}
+
+// SplitList splits a comma separated list, trimming blanks and dropping empty parts.
+func SplitList(s string) []string {
+	var out []string
+	for p := range strings.SplitSeq(s, ",") {
+		if p = strings.TrimSpace(p); p != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}

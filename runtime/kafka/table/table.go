@@ -1,0 +1,235 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/penstockio/penstock/runtime/kafka"
+)
+
+// Spec says what to open.
+type Spec struct {
+	Topic kafka.TopicSpec // partitions are checked only when MustHave is set
+	// MustHave demands exactly Topic.Partitions partitions of an existing topic.
+	MustHave bool
+	// Apply is given every record, tombstones too. It must not keep the record's bytes' slices modified.
+	Apply func(*kgo.Record)
+}
+
+// Table is an open table. Its methods are safe for concurrent use.
+type Table struct {
+	topic  string
+	client *kgo.Client
+	admin  *kadm.Client
+	log    *slog.Logger
+	apply  func(*kgo.Record)
+
+	mu      sync.Mutex
+	applied map[int32]int64 // next offset of each partition
+	moved   chan struct{}   // closed and replaced when applied advances
+	failed  error
+
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// Open creates the topic when it is missing, checks that it is compacted, and reads it to its end. It retries until
+// ctx ends when the cluster cannot be reached yet.
+func Open(ctx context.Context, clients *kafka.Clients, s Spec, log *slog.Logger) (*Table, error) {
+	if err := prepare(ctx, clients, s); err != nil {
+		return nil, err
+	}
+	cl, err := clients.Internal("table-"+s.Topic.Name,
+		kgo.ConsumeTopics(s.Topic.Name), kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.KeepControlRecords(),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(500*time.Millisecond))
+	if err != nil {
+		return nil, err
+	}
+	run, cancel := context.WithCancel(context.Background())
+	t := &Table{
+		topic: s.Topic.Name, client: cl, admin: kadm.NewClient(cl), log: log.With("topic", s.Topic.Name), apply: s.Apply,
+		applied: map[int32]int64{}, moved: make(chan struct{}), cancel: cancel, done: make(chan struct{}),
+	}
+	go t.follow(run)
+	if err := t.ReadToEnd(ctx); err != nil {
+		t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// prepare makes the topic with a client of its own, before the table's client can remember that it was missing.
+func prepare(ctx context.Context, clients *kafka.Clients, s Spec) error {
+	adm, err := clients.Admin("prepare-"+s.Topic.Name, nil)
+	if err != nil {
+		return err
+	}
+	defer adm.Close()
+	settings := map[string]string{}
+	for k, v := range s.Topic.Settings {
+		settings[k] = v
+	}
+	settings["cleanup.policy"] = "compact"
+	s.Topic.Settings = settings
+	if _, err := kafka.EnsureTopic(ctx, adm, s.Topic); err != nil {
+		return err
+	}
+	if err := checkPolicy(ctx, adm, s.Topic.Name); err != nil {
+		return err
+	}
+	if !s.MustHave {
+		return nil
+	}
+	topic := s.Topic.Name
+	d, err := adm.ListTopics(ctx, topic)
+	if err != nil {
+		return fmt.Errorf("describing topic %s: %w", topic, err)
+	}
+	if n := len(d[topic].Partitions); d[topic].Err == nil && n != int(s.Topic.Partitions) {
+		return fmt.Errorf("topic %s has %d partitions but must have exactly %d: name another topic, or recreate this one", topic, n, s.Topic.Partitions)
+	}
+	return nil
+}
+
+// checkPolicy refuses a topic whose records retention may delete: configuration would vanish.
+func checkPolicy(ctx context.Context, adm *kadm.Client, topic string) error {
+	rcs, err := adm.DescribeTopicConfigs(ctx, topic)
+	if err != nil {
+		return fmt.Errorf("reading the settings of topic %s: %w", topic, err)
+	}
+	for _, rc := range rcs {
+		if rc.Err != nil {
+			return fmt.Errorf("reading the settings of topic %s: %w", topic, rc.Err)
+		}
+		for _, c := range rc.Configs {
+			if c.Key == "cleanup.policy" && c.MaybeValue() != "compact" {
+				return fmt.Errorf("topic %s has cleanup.policy=%s but must have compact, or records would be lost: "+
+					"kafka-configs --alter --topic %s --add-config cleanup.policy=compact", topic, c.MaybeValue(), topic)
+			}
+		}
+	}
+	return nil
+}
+
+func (t *Table) follow(ctx context.Context) {
+	defer close(t.done)
+	for {
+		fs := t.client.PollFetches(ctx)
+		if ctx.Err() != nil || fs.IsClientClosed() {
+			return
+		}
+		fs.EachError(func(_ string, p int32, err error) {
+			if !errors.Is(err, context.Canceled) {
+				t.log.Warn("reading an internal topic failed, trying again", "partition", p, "error", err)
+			}
+		})
+		advanced := map[int32]int64{}
+		fs.EachRecord(func(r *kgo.Record) {
+			if !r.Attrs.IsControl() {
+				t.apply(r) // I1
+			}
+			advanced[r.Partition] = r.Offset + 1
+		})
+		if len(advanced) == 0 {
+			continue
+		}
+		t.mu.Lock()
+		for p, o := range advanced {
+			t.applied[p] = o
+		}
+		close(t.moved)
+		t.moved = make(chan struct{})
+		t.mu.Unlock()
+	}
+}
+
+// ReadToEnd waits until all that is durable now has been applied (I2).
+func (t *Table) ReadToEnd(ctx context.Context) error {
+	starts, ends, err := t.bounds(ctx)
+	if err != nil {
+		return fmt.Errorf("reading topic %s to its end: %w", t.topic, err)
+	}
+	for {
+		t.mu.Lock()
+		behind, at := t.behind(starts, ends), t.moved
+		t.mu.Unlock()
+		if !behind {
+			return nil
+		}
+		select {
+		case <-at:
+		case <-t.done:
+			return fmt.Errorf("reading topic %s to its end: the table is closed", t.topic)
+		case <-ctx.Done():
+			return fmt.Errorf("reading topic %s to its end: %w", t.topic, context.Cause(ctx))
+		}
+	}
+}
+
+func (t *Table) bounds(ctx context.Context) (starts, ends kadm.ListedOffsets, err error) {
+	if ends, err = t.admin.ListCommittedOffsets(ctx, t.topic); err == nil {
+		err = ends.Error()
+	}
+	if err == nil {
+		if starts, err = t.admin.ListStartOffsets(ctx, t.topic); err == nil {
+			err = starts.Error()
+		}
+	}
+	return starts, ends, err
+}
+
+func (t *Table) behind(starts, ends kadm.ListedOffsets) bool {
+	behind := false
+	ends.Each(func(e kadm.ListedOffset) {
+		if s, ok := starts.Lookup(e.Topic, e.Partition); ok && s.Offset >= e.Offset {
+			return // nothing in it
+		}
+		behind = behind || t.applied[e.Partition] < e.Offset
+	})
+	return behind
+}
+
+// End gives the next offset to be applied of a partition: for the one partition of the config topic, the config offset
+// of the group protocol.
+func (t *Table) End(partition int32) int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.applied[partition]
+}
+
+// Record is one row to write; a nil Value is a tombstone.
+type Record struct{ Key, Value []byte }
+
+// Write appends rows and waits until they are durable (I3). It does not wait until they are applied.
+func (t *Table) Write(ctx context.Context, rows ...Record) error {
+	recs := make([]*kgo.Record, len(rows))
+	for i, r := range rows {
+		recs[i] = &kgo.Record{Topic: t.topic, Key: r.Key, Value: r.Value}
+	}
+	if err := t.client.ProduceSync(ctx, recs...).FirstErr(); err != nil {
+		return fmt.Errorf("writing %d records to topic %s: %w", len(rows), t.topic, err)
+	}
+	return nil
+}
+
+// WriteApplied writes rows and waits until they have been applied here.
+func (t *Table) WriteApplied(ctx context.Context, rows ...Record) error {
+	if err := t.Write(ctx, rows...); err != nil {
+		return err
+	}
+	return t.ReadToEnd(ctx)
+}
+
+// Close stops the table and waits for its goroutine.
+func (t *Table) Close() {
+	t.cancel()
+	t.client.Close()
+	<-t.done
+}
