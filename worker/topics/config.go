@@ -1,0 +1,354 @@
+package topics
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/penstockio/penstock/runtime/kafka"
+	"github.com/penstockio/penstock/runtime/kafka/table"
+)
+
+// TargetState is what the user asked a connector to be.
+type TargetState string
+
+// The target states. STOPPED is written as PAUSED beside a state.v2 for readers older than Kafka Connect 3.5.
+const (
+	Started TargetState = "STARTED"
+	Paused  TargetState = "PAUSED"
+	Stopped TargetState = "STOPPED"
+)
+
+// Connector is one connector in the local view.
+type Connector struct {
+	Config  map[string]string
+	Target  TargetState
+	Tasks   []map[string]string // committed task configurations, by id
+	Applied map[string]string   // connector configuration the tasks were made from
+	// Inconsistent tells that the committed task set is incomplete (compaction took part of it): make a new one.
+	Inconsistent bool
+}
+
+// Change says what a record did to the view.
+type Change struct {
+	Connector string
+	Kind      ChangeKind
+	// IncludeTasks and OnlyFailed belong to RestartRequested.
+	IncludeTasks, OnlyFailed bool
+}
+
+// ChangeKind is the kind of a Change.
+type ChangeKind int
+
+// The kinds of changes.
+const (
+	ConfigChanged ChangeKind = iota
+	Removed
+	TasksCommitted
+	TargetChanged
+	RestartRequested
+)
+
+// Config is the config topic and its view. Safe for concurrent use.
+type Config struct {
+	tab *table.Table
+	log *slog.Logger
+
+	mu       sync.Mutex
+	conns    map[string]*Connector
+	targets  map[string]TargetState
+	staged   map[string]map[int]map[string]string
+	live     bool // replay is over: changes are told
+	onChange func(Change)
+}
+
+// OpenConfig opens the config topic, one partition exactly, and reads it to its end. onChange is told of every change
+// after that, on the table's goroutine: it must not block and must not call the store's writers.
+func OpenConfig(ctx context.Context, clients *kafka.Clients, t kafka.TopicSpec, log *slog.Logger, onChange func(Change)) (*Config, error) {
+	c := &Config{
+		log: log, conns: map[string]*Connector{}, targets: map[string]TargetState{},
+		staged: map[string]map[int]map[string]string{}, onChange: onChange,
+	}
+	t.Partitions = 1
+	tab, err := table.Open(ctx, clients, table.Spec{Topic: t, MustHave: true, Apply: c.apply}, log)
+	if err != nil {
+		return nil, err
+	}
+	c.tab = tab
+	c.mu.Lock()
+	c.live = true
+	c.mu.Unlock()
+	return c, nil
+}
+
+// Close stops following the topic.
+func (c *Config) Close() { c.tab.Close() }
+
+// Offset is the group protocol's config offset: offset of the last record read, plus one.
+func (c *Config) Offset() int64 { return c.tab.End(0) }
+
+// ReadToEnd waits until the view holds all that is durable now.
+func (c *Config) ReadToEnd(ctx context.Context) error { return c.tab.ReadToEnd(ctx) }
+
+// Names lists the connectors, sorted.
+func (c *Config) Names() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	names := make([]string, 0, len(c.conns))
+	for n := range c.conns {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// Get gives a copy of a connector.
+func (c *Config) Get(name string) (Connector, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k, ok := c.conns[name]
+	if !ok {
+		return Connector{}, false
+	}
+	out := *k
+	out.Config, out.Applied = maps.Clone(k.Config), maps.Clone(k.Applied)
+	out.Tasks = append([]map[string]string(nil), k.Tasks...) // maps inside are never changed
+	return out, true
+}
+
+type properties struct {
+	Properties map[string]*string `json:"properties"`
+}
+
+// PutConnector writes a configuration, the target state first when one is given.
+func (c *Config) PutConnector(ctx context.Context, name string, cfg map[string]string, target *TargetState) error {
+	var rows []table.Record
+	if target != nil {
+		rows = append(rows, targetRecord(name, *target))
+	}
+	rows = append(rows, table.Record{Key: []byte("connector-" + name), Value: encodeProps(cfg)})
+	return c.tab.WriteApplied(ctx, rows...)
+}
+
+// RemoveConnector writes the two tombstones of a deletion; tasks, commits and offsets stay, as in Kafka Connect.
+func (c *Config) RemoveConnector(ctx context.Context, name string) error {
+	return c.tab.WriteApplied(ctx, table.Record{Key: []byte("connector-" + name)}, table.Record{Key: []byte("target-state-" + name)})
+}
+
+// PutTarget writes a target state.
+func (c *Config) PutTarget(ctx context.Context, name string, s TargetState) error {
+	return c.tab.WriteApplied(ctx, targetRecord(name, s))
+}
+
+// PutTasks writes a whole set of task configurations and commits it.
+func (c *Config) PutTasks(ctx context.Context, name string, tasks []map[string]string) error {
+	if err := c.tab.ReadToEnd(ctx); err != nil {
+		return err
+	}
+	var rows []table.Record
+	for i, t := range tasks {
+		rows = append(rows, table.Record{Key: fmt.Appendf(nil, "task-%s-%d", name, i), Value: encodeProps(t)})
+	}
+	if len(rows) > 0 {
+		if err := c.tab.WriteApplied(ctx, rows...); err != nil {
+			return err
+		}
+	}
+	return c.tab.WriteApplied(ctx, table.Record{Key: []byte("commit-" + name), Value: fmt.Appendf(nil, `{"tasks":%d}`, len(tasks))})
+}
+
+// PutRestart asks every worker to restart its part of a connector.
+func (c *Config) PutRestart(ctx context.Context, name string, includeTasks, onlyFailed bool) error {
+	return c.tab.Write(ctx, table.Record{
+		Key:   []byte("restart-connector-" + name),
+		Value: fmt.Appendf(nil, `{"include-tasks":%t,"only-failed":%t}`, includeTasks, onlyFailed),
+	})
+}
+
+func targetRecord(name string, s TargetState) table.Record {
+	v1 := s
+	if s == Stopped {
+		v1 = Paused
+	}
+	return table.Record{Key: []byte("target-state-" + name), Value: fmt.Appendf(nil, `{"state":%q,"state.v2":%q}`, v1, s)}
+}
+
+func encodeProps(cfg map[string]string) []byte {
+	p := properties{Properties: make(map[string]*string, len(cfg))}
+	for k, v := range cfg {
+		p.Properties[k] = &v
+	}
+	return encodeJSON(p)
+}
+
+func (c *Config) apply(r *kgo.Record) {
+	c.mu.Lock()
+	change, told := c.applyLocked(string(r.Key), r.Value)
+	told = told && c.live
+	c.mu.Unlock()
+	if told && c.onChange != nil {
+		c.onChange(change)
+	}
+}
+
+// applyLocked tests the prefixes of Kafka Connect's keys; anything else is ignored (I4).
+func (c *Config) applyLocked(key string, value []byte) (Change, bool) {
+	if n, ok := strings.CutPrefix(key, "target-state-"); ok {
+		return c.applyTarget(n, value)
+	}
+	if n, ok := strings.CutPrefix(key, "connector-"); ok {
+		return c.applyConnector(n, value)
+	}
+	if n, ok := strings.CutPrefix(key, "task-"); ok {
+		c.stage(n, value)
+		return Change{}, false
+	}
+	if n, ok := strings.CutPrefix(key, "commit-"); ok {
+		return c.applyCommit(n, value)
+	}
+	if n, ok := strings.CutPrefix(key, "restart-connector-"); ok {
+		return c.applyRestart(n, value)
+	}
+	return Change{}, false
+}
+
+func (c *Config) applyTarget(name string, value []byte) (Change, bool) {
+	s := Started
+	if value != nil {
+		var t struct {
+			State string  `json:"state"`
+			V2    *string `json:"state.v2"`
+		}
+		if err := json.Unmarshal(value, &t); err != nil {
+			c.log.Warn("ignoring a target state that cannot be read", "connector", name, "error", err)
+			return Change{}, false
+		}
+		s = TargetState(t.State)
+		if t.V2 != nil {
+			s = TargetState(*t.V2)
+		}
+	}
+	switch s {
+	case Started, Paused, Stopped:
+	default:
+		c.log.Warn("ignoring an unknown target state", "connector", name, "state", string(s))
+		return Change{}, false
+	}
+	if value == nil {
+		delete(c.targets, name)
+	} else {
+		c.targets[name] = s
+	}
+	k, ok := c.conns[name]
+	if !ok || k.Target == s {
+		return Change{}, false
+	}
+	k.Target = s
+	return Change{Connector: name, Kind: TargetChanged}, true
+}
+
+func (c *Config) applyConnector(name string, value []byte) (Change, bool) {
+	if value == nil {
+		_, had := c.conns[name]
+		delete(c.conns, name)
+		return Change{Connector: name, Kind: Removed}, had
+	}
+	cfg, err := decodeProps(value)
+	if err != nil {
+		c.log.Warn("ignoring a connector configuration that cannot be read", "connector", name, "error", err)
+		return Change{}, false
+	}
+	k, ok := c.conns[name]
+	if !ok {
+		k = &Connector{Target: Started}
+		if t, ok := c.targets[name]; ok {
+			k.Target = t
+		}
+		c.conns[name] = k
+	}
+	k.Config = cfg
+	return Change{Connector: name, Kind: ConfigChanged}, true
+}
+
+func (c *Config) stage(nameAndID string, value []byte) {
+	i := strings.LastIndexByte(nameAndID, '-')
+	id, err := strconv.Atoi(nameAndID[i+1:])
+	if i < 0 || err != nil || value == nil {
+		return
+	}
+	cfg, err := decodeProps(value)
+	if err != nil {
+		c.log.Warn("ignoring a task configuration that cannot be read", "task", nameAndID, "error", err)
+		return
+	}
+	name := nameAndID[:i]
+	if c.staged[name] == nil {
+		c.staged[name] = map[int]map[string]string{}
+	}
+	c.staged[name][id] = cfg
+}
+
+// applyCommit makes the staged set current when it is complete (I1); ids staged by earlier commits count, since an
+// unchanged set may be committed again.
+func (c *Config) applyCommit(name string, value []byte) (Change, bool) {
+	staged := c.staged[name]
+	delete(c.staged, name)
+	k, ok := c.conns[name]
+	if !ok {
+		return Change{}, false
+	}
+	var n struct {
+		Tasks *int `json:"tasks"`
+	}
+	if err := json.Unmarshal(value, &n); value == nil || err != nil || n.Tasks == nil || *n.Tasks < 0 {
+		c.log.Warn("ignoring a commit of tasks that cannot be read", "connector", name)
+		return Change{}, false
+	}
+	tasks := make([]map[string]string, 0, min(*n.Tasks, len(staged)))
+	for i := range *n.Tasks {
+		t, ok := staged[i]
+		if !ok {
+			k.Tasks, k.Inconsistent = nil, true
+			return Change{Connector: name, Kind: TasksCommitted}, true
+		}
+		tasks = append(tasks, t)
+	}
+	k.Tasks, k.Inconsistent, k.Applied = tasks, false, k.Config
+	return Change{Connector: name, Kind: TasksCommitted}, true
+}
+
+func (c *Config) applyRestart(name string, value []byte) (Change, bool) {
+	var r struct {
+		Tasks  bool `json:"include-tasks"`
+		Failed bool `json:"only-failed"`
+	}
+	if _, known := c.conns[name]; !known || value == nil || json.Unmarshal(value, &r) != nil {
+		return Change{}, false
+	}
+	return Change{Connector: name, Kind: RestartRequested, IncludeTasks: r.Tasks, OnlyFailed: r.Failed}, true
+}
+
+func decodeProps(b []byte) (map[string]string, error) {
+	var p properties
+	if err := json.Unmarshal(b, &p); err != nil {
+		return nil, err
+	}
+	if p.Properties == nil {
+		return nil, fmt.Errorf(`no "properties" in it`)
+	}
+	out := make(map[string]string, len(p.Properties))
+	for k, v := range p.Properties {
+		if v != nil {
+			out[k] = *v
+		}
+	}
+	return out, nil
+}

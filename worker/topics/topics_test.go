@@ -1,0 +1,201 @@
+package topics
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/penstockio/penstock/runtime/kafka"
+	"github.com/penstockio/penstock/runtime/kafka/table"
+)
+
+var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+func clients(t *testing.T) *kafka.Clients {
+	t.Helper()
+	c, err := kfake.NewCluster(kfake.NumBrokers(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	cl, err := kafka.New(kafka.Config{Bootstrap: c.ListenAddrs()}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cl
+}
+
+func within(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func spec(name string, parts int32) kafka.TopicSpec {
+	return kafka.TopicSpec{Name: name, Partitions: parts, Replication: 1}
+}
+
+func TestConfigRoundTrip(t *testing.T) {
+	cl, ctx := clients(t), within(t)
+	var mu sync.Mutex
+	var changes []Change
+	c, err := OpenConfig(ctx, cl, spec("configs", 1), quiet, func(ch Change) { mu.Lock(); changes = append(changes, ch); mu.Unlock() })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	stopped := Stopped
+	if err := c.PutConnector(ctx, "a-1", map[string]string{"connector.class": "X", "html": "<a&b>"}, &stopped); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.PutTasks(ctx, "a-1", []map[string]string{{"n": "0"}, {"n": "1"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.PutTarget(ctx, "a-1", Started); err != nil {
+		t.Fatal(err)
+	}
+	want := Connector{
+		Config: map[string]string{"connector.class": "X", "html": "<a&b>"}, Target: Started,
+		Tasks: []map[string]string{{"n": "0"}, {"n": "1"}}, Applied: map[string]string{"connector.class": "X", "html": "<a&b>"},
+	}
+	check := func(c *Config) {
+		t.Helper()
+		got, ok := c.Get("a-1")
+		if d := cmp.Diff(want, got); !ok || d != "" {
+			t.Fatalf("view differs: %s", d)
+		}
+	}
+	check(c)
+	kinds := []ChangeKind{ConfigChanged, TasksCommitted, TargetChanged}
+	mu.Lock()
+	for i, ch := range changes {
+		if i >= len(kinds) || ch.Kind != kinds[i] || ch.Connector != "a-1" {
+			t.Errorf("change %d is %+v", i, ch)
+		}
+	}
+	mu.Unlock()
+
+	again, err := OpenConfig(ctx, cl, spec("configs", 1), quiet, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	check(again)
+	if err := again.RemoveConnector(ctx, "a-1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.ReadToEnd(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := c.Get("a-1"); ok || len(c.Names()) != 0 {
+		t.Fatal("a removed connector is still there")
+	}
+}
+
+// TestReadsWhatJavaWrites replays records as org.apache.kafka.connect writes them, unknown keys and members among them.
+func TestReadsWhatJavaWrites(t *testing.T) {
+	c := &Config{log: quiet, conns: map[string]*Connector{}, targets: map[string]TargetState{}, staged: map[string]map[int]map[string]string{}}
+	for _, r := range [][2]string{
+		{"session-key", `{"key":"AAAA","algorithm":"HmacSHA256","creation-timestamp":1}`},
+		{"target-state-x", `{"state":"PAUSED","state.v2":"STOPPED"}`},
+		{"connector-x", `{"properties":{"connector.class":"FileStreamSource","nothing":null}}`},
+		{"task-x-0", `{"properties":{"a":"old"}}`},
+		{"task-x-0", `{"properties":{"a":"new"}}`},
+		{"commit-x", `{"tasks":1,"later":true}`},
+		{"tasks-fencing-x", `{"task-count":1}`},
+		{"logger-cluster-root", `{"level":"debug"}`},
+		{"from-the-future", `{`},
+	} {
+		c.apply(&kgo.Record{Key: []byte(r[0]), Value: []byte(r[1])})
+	}
+	got, _ := c.Get("x")
+	want := Connector{
+		Config: map[string]string{"connector.class": "FileStreamSource"}, Target: Stopped,
+		Tasks: []map[string]string{{"a": "new"}}, Applied: map[string]string{"connector.class": "FileStreamSource"},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Fatal(d)
+	}
+	c.apply(&kgo.Record{Key: []byte("commit-x"), Value: []byte(`{"tasks":2}`)})
+	if got, _ = c.Get("x"); !got.Inconsistent || len(got.Tasks) != 0 {
+		t.Fatalf("an incomplete commit gave %+v", got)
+	}
+}
+
+func TestOffsetsKeepKeyBytes(t *testing.T) {
+	cl, ctx := clients(t), within(t)
+	o, err := OpenOffsets(ctx, cl, spec("offsets", 5), quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	java := []byte(`["c",{"z":"<&>","a":1}]`) // a Java map's order, not ours
+	if err := o.tab.Write(ctx, record(java, `{"position":1}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.ReadToEnd(ctx); err != nil {
+		t.Fatal(err)
+	}
+	key, err := o.key("c", json.RawMessage(`{"a": 1, "z": "<&>"}`))
+	if err != nil || string(key) != string(java) {
+		t.Fatalf("key %s %v, want the stored bytes %s", key, err, java)
+	}
+	if err := o.Put(ctx, "c", []Offset{{Partition: json.RawMessage(`{"a":1,"z":"<&>"}`), Value: json.RawMessage(`{"position":2}`)}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.ReadToEnd(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := o.Get("c"); len(got) != 1 || string(got[0].Value) != `{"position":2}` {
+		t.Fatalf("got %v", got)
+	}
+	if key, _ := o.key("new <&>", json.RawMessage(`{"f":"/tmp/x"}`)); string(key) != `["new <&>",{"f":"/tmp/x"}]` {
+		t.Fatalf("a new key is %s", key)
+	}
+	if err := o.Put(ctx, "c", []Offset{{Partition: json.RawMessage(`[1]`)}}); err == nil || !strings.Contains(err.Error(), "flat JSON object") {
+		t.Fatalf("a bad partition gave %v", err)
+	}
+}
+
+func TestStatuses(t *testing.T) {
+	cl, ctx := clients(t), within(t)
+	s, err := OpenStatuses(ctx, cl, spec("status", 3), quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	trace := "boom"
+	for _, err := range []error{
+		s.PutConnector(ctx, "a", Status{State: "RUNNING", WorkerID: "h:1", Generation: 2}),
+		s.PutTask(ctx, "a", 1, Status{State: "FAILED", Trace: &trace, WorkerID: "h:1", Generation: 2}),
+		s.PutTask(ctx, "a", 0, Status{State: "RUNNING", WorkerID: "h:1", Generation: 2}),
+		s.PutTask(ctx, "a", 0, Status{State: "UNASSIGNED", WorkerID: "old:1", Generation: 1}), // a zombie
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	tasks := s.Tasks("a")
+	if len(tasks) != 2 || tasks[0].ID != 0 || tasks[0].State != "RUNNING" || *tasks[1].Trace != "boom" {
+		t.Fatalf("got %+v", tasks)
+	}
+	if err := s.Forget(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := s.Connector("a"); ok || len(s.Tasks("a")) != 0 || len(s.Names()) != 0 {
+		t.Fatal("forgotten statuses are still there")
+	}
+}
+
+func record(key []byte, value string) table.Record {
+	return table.Record{Key: key, Value: []byte(value)}
+}
