@@ -1,0 +1,193 @@
+package group
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/penstockio/penstock/worker/assign"
+)
+
+// The encodings of ConnectProtocol and IncrementalCooperativeConnectProtocol: big endian, non-compact Kafka types.
+//
+//	metadata v1, v2:   int16 version, string url, int64 config offset, nullable bytes assignment
+//	assignment v1, v2: int16 version, int16 error, string leader, string leader url, int64 config offset,
+//	                   array of {string connector, array of int32 tasks}, nullable array of the same revoked, int32 delay ms
+//
+// Task -1 is the connector itself. The assignment inside the metadata is all that a member runs.
+const (
+	versionCompatible int16 = 1
+	versionSessioned  int16 = 2
+)
+
+// Error codes of an assignment.
+const (
+	noError        int16 = 0
+	configMismatch int16 = 1 // the leader could not read as far as a member has: read to the end and rejoin
+)
+
+type metadata struct {
+	URL          string
+	ConfigOffset int64
+	Current      []assign.Unit
+}
+
+type assignment struct {
+	Error        int16
+	Leader       string
+	LeaderURL    string
+	ConfigOffset int64
+	Assigned     []assign.Unit
+	Revoked      []assign.Unit
+	DelayMs      int32
+}
+
+func (m metadata) encode(version int16) []byte {
+	b := binary.BigEndian.AppendUint16(nil, uint16(version))
+	b = appendString(b, m.URL)
+	b = binary.BigEndian.AppendUint64(b, uint64(m.ConfigOffset))
+	if m.Current == nil {
+		return binary.BigEndian.AppendUint32(b, 0xffffffff)
+	}
+	cur := assignment{ConfigOffset: m.ConfigOffset, LeaderURL: "", Assigned: m.Current}.encode(version)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(cur)))
+	return append(b, cur...)
+}
+
+func (a assignment) encode(version int16) []byte {
+	b := binary.BigEndian.AppendUint16(nil, uint16(version))
+	b = binary.BigEndian.AppendUint16(b, uint16(a.Error))
+	b = appendString(b, a.Leader)
+	b = appendString(b, a.LeaderURL)
+	b = binary.BigEndian.AppendUint64(b, uint64(a.ConfigOffset))
+	b = appendUnits(b, a.Assigned)
+	if a.Revoked == nil {
+		b = binary.BigEndian.AppendUint32(b, 0xffffffff)
+	} else {
+		b = appendUnits(b, a.Revoked)
+	}
+	return binary.BigEndian.AppendUint32(b, uint32(a.DelayMs))
+}
+
+func appendString(b []byte, s string) []byte {
+	b = binary.BigEndian.AppendUint16(b, uint16(len(s)))
+	return append(b, s...)
+}
+
+// appendUnits groups tasks under their connector, in the order connectors first appear.
+func appendUnits(b []byte, us []assign.Unit) []byte {
+	var order []string
+	tasks := map[string][]int32{}
+	for _, u := range us {
+		if _, ok := tasks[u.Connector]; !ok {
+			order = append(order, u.Connector)
+		}
+		tasks[u.Connector] = append(tasks[u.Connector], u.Task)
+	}
+	b = binary.BigEndian.AppendUint32(b, uint32(len(order)))
+	for _, c := range order {
+		b = appendString(b, c)
+		b = binary.BigEndian.AppendUint32(b, uint32(len(tasks[c])))
+		for _, t := range tasks[c] {
+			b = binary.BigEndian.AppendUint32(b, uint32(t))
+		}
+	}
+	return b
+}
+
+var errShort = errors.New("it ends too early")
+
+type reader struct {
+	b   []byte
+	err error
+}
+
+func (r *reader) take(n int) []byte {
+	if r.err != nil || n < 0 || n > len(r.b) {
+		if r.err == nil {
+			r.err = errShort
+		}
+		return make([]byte, max(0, min(n, 8)))
+	}
+	out := r.b[:n]
+	r.b = r.b[n:]
+	return out
+}
+
+func (r *reader) int16() int16 { return int16(binary.BigEndian.Uint16(r.take(2))) }
+func (r *reader) int32() int32 { return int32(binary.BigEndian.Uint32(r.take(4))) }
+func (r *reader) int64() int64 { return int64(binary.BigEndian.Uint64(r.take(8))) }
+
+func (r *reader) string() string {
+	n := int(r.int16())
+	if n < 0 {
+		return ""
+	}
+	if n > len(r.b) {
+		r.err = errShort
+		return ""
+	}
+	return string(r.take(n))
+}
+
+func (r *reader) units() []assign.Unit {
+	n := int(r.int32())
+	if n < 0 {
+		return nil
+	}
+	out := []assign.Unit{}
+	for range n {
+		c := r.string()
+		k := int(r.int32())
+		for range k {
+			t := r.int32()
+			if r.err != nil {
+				return out // a count is never trusted beyond the bytes
+			}
+			out = append(out, assign.Unit{Connector: c, Task: t})
+		}
+		if r.err != nil {
+			return out
+		}
+	}
+	return out
+}
+
+func decodeMetadata(b []byte) (metadata, error) {
+	r := &reader{b: b}
+	version := r.int16()
+	m := metadata{URL: r.string(), ConfigOffset: r.int64()}
+	if version >= versionCompatible {
+		if n := int(r.int32()); n >= 0 && r.err == nil {
+			cur := r.take(n)
+			if r.err == nil && n > 0 {
+				a, err := decodeAssignment(cur)
+				if err != nil {
+					return m, err
+				}
+				m.Current = a.Assigned
+			}
+		}
+	}
+	if r.err != nil {
+		return m, fmt.Errorf("decoding a member's metadata of %d bytes: %w", len(b), r.err)
+	}
+	return m, nil
+}
+
+func decodeAssignment(b []byte) (assignment, error) {
+	if len(b) == 0 {
+		return assignment{}, nil
+	}
+	r := &reader{b: b}
+	version := r.int16()
+	a := assignment{Error: r.int16(), Leader: r.string(), LeaderURL: r.string(), ConfigOffset: r.int64(), Assigned: r.units()}
+	if version >= versionCompatible {
+		a.Revoked = r.units()
+		a.DelayMs = r.int32()
+	}
+	if r.err != nil {
+		return a, fmt.Errorf("decoding an assignment of %d bytes: %w", len(b), r.err)
+	}
+	return a, nil
+}
