@@ -1,0 +1,118 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Limits of a request (I3).
+const (
+	maxBody        = 8 << 20
+	requestTimeout = 90 * time.Second // Kafka Connect's
+	healthTimeout  = 10 * time.Second
+)
+
+// Server is the HTTP server of a node.
+type Server struct {
+	worker Worker
+	log    *slog.Logger
+	http   *http.Server
+	ln     net.Listener
+}
+
+// Listen opens the listener; address is host:port or http://host:port, an empty host means every interface.
+func Listen(address string) (net.Listener, error) {
+	addr := strings.TrimSuffix(strings.TrimPrefix(address, "http://"), "/")
+	if strings.HasPrefix(addr, "https://") {
+		return nil, fmt.Errorf("listeners: %s: https is not served yet; put a proxy in front, or use http", address)
+	}
+	ln, err := net.Listen("tcp", addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("opening the REST listener on %s: the port is in use by another process: stop it, or choose another with --rest-listen", addr)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("opening the REST listener (listeners=%s): %w", address, err)
+	}
+	return ln, nil
+}
+
+// New makes a server on an open listener; Serve starts it.
+func New(ln net.Listener, w Worker, metrics prometheus.Gatherer, log *slog.Logger) *Server {
+	s := &Server{worker: w, log: log, ln: ln}
+	gin.SetMode(gin.ReleaseMode)
+	e := gin.New()
+	e.UseRawPath, e.UnescapePathValues = true, false // names may hold an encoded slash; see param
+	e.RedirectTrailingSlash, e.HandleMethodNotAllowed = false, true
+	e.Use(s.recover)
+	e.NoRoute(func(c *gin.Context) { fail(c, http.StatusNotFound, "HTTP 404 Not Found") })
+	e.NoMethod(func(c *gin.Context) { fail(c, http.StatusMethodNotAllowed, "HTTP 405 Method Not Allowed") })
+	e.GET("/metrics", gin.WrapH(promhttp.HandlerFor(metrics, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)})))
+	s.routes(e)
+	s.http = &http.Server{
+		Handler:           s.guard(trimSlash(e)),
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       requestTimeout,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	return s
+}
+
+// Addr is the address listened on.
+func (s *Server) Addr() net.Addr { return s.ln.Addr() }
+
+// Serve answers requests until Shutdown.
+func (s *Server) Serve() error {
+	if err := s.http.Serve(s.ln); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serving REST on %s: %w", s.ln.Addr(), err)
+	}
+	return nil
+}
+
+// Shutdown lets requests in progress end, until ctx does.
+func (s *Server) Shutdown(ctx context.Context) error {
+	if err := s.http.Shutdown(ctx); err != nil {
+		return errors.Join(err, s.http.Close())
+	}
+	return nil
+}
+
+func (s *Server) routes(e *gin.Engine) {
+	e.GET("/", s.root)
+	e.GET("/health", s.health)
+	e.GET("/health/ready", s.health)
+	e.GET("/health/live", s.live)
+	e.GET("/connectors", s.list)
+	e.POST("/connectors", s.create)
+	c := e.Group("/connectors/:name")
+	c.GET("", s.info)
+	c.DELETE("", s.remove)
+	c.GET("/config", s.config)
+	c.PUT("/config", s.putConfig)
+	c.PATCH("/config", s.patchConfig)
+	c.GET("/status", s.status)
+	c.GET("/tasks", s.tasks)
+	c.GET("/tasks-config", s.tasksConfig)
+	c.GET("/offsets", s.offsets)
+	c.POST("/restart", s.restart)
+	c.PUT("/pause", s.accepted(s.worker.Pause))
+	c.PUT("/resume", s.accepted(s.worker.Resume))
+	c.PUT("/stop", s.stop)
+	c.GET("/tasks/:task/status", s.taskStatus)
+	c.POST("/tasks/:task/restart", s.restartTask)
+	e.GET("/connector-plugins", s.plugins)
+	e.GET("/connector-plugins/:class/config", s.pluginConfig)
+	e.PUT("/connector-plugins/:class/config/validate", s.validate)
+}

@@ -1,0 +1,36 @@
+package rest
+
+import (
+	"context"
+
+	"github.com/penstockio/penstock/rest/api"
+)
+
+// Worker is what the interface needs of the node behind it. Errors carry their status as *api.Error; any other error
+// is a 500. Reads answer from the local view at once.
+type Worker interface {
+	ServerInfo() api.ServerInfo
+	// Health says nil when the node works; started tells whether start-up is over.
+	Health(ctx context.Context) (started bool, err error)
+
+	Connectors() []string
+	Info(name string) (api.ConnectorInfo, error)
+	Status(name string) (api.StateInfo, error)
+	Tasks(name string) ([]api.TaskInfo, error)
+	Offsets(ctx context.Context, name string) (api.OffsetsInfo, error)
+
+	Create(ctx context.Context, r api.CreateRequest) (api.ConnectorInfo, error)
+	PutConfig(ctx context.Context, name string, cfg api.Config) (info api.ConnectorInfo, created bool, err error)
+	PatchConfig(ctx context.Context, name string, p api.Patch) (api.ConnectorInfo, error)
+	Delete(ctx context.Context, name string) error
+	Pause(ctx context.Context, name string) error
+	Resume(ctx context.Context, name string) error
+	Stop(ctx context.Context, name string) error
+	// Restart restarts the connector alone when both are false; otherwise it answers the states as they will be.
+	Restart(ctx context.Context, name string, includeTasks, onlyFailed bool) (*api.StateInfo, error)
+	RestartTask(ctx context.Context, id api.TaskID) error
+
+	Plugins(connectorsOnly bool) []api.PluginInfo
+	PluginConfig(ctx context.Context, class string) ([]api.ConfigKey, error)
+	Validate(ctx context.Context, class string, cfg api.Config) (api.ConfigInfos, error)
+}
