@@ -54,10 +54,15 @@ func (b *Batch) Append(topic string, key, value []byte) {
 // AppendEncoded adds a row whose key and value are encoded already, in root form under the route's schemas; nil is null.
 // The time is in milliseconds since 1970, or [NoTime].
 func (b *Batch) AppendEncoded(r *Route, millis int64, key, value []byte, headers Headers) {
+	b.AppendConsumed(r, millis, 0, key, value, headers)
+}
+
+// AppendConsumed is AppendEncoded with the offset at which the row was consumed, for the worker's way to a sink.
+func (b *Batch) AppendConsumed(r *Route, millis, offset int64, key, value []byte, headers Headers) {
 	if b.count == 0 && !b.fixed {
 		b.base = max(millis, 0)
 	}
-	b.rows = appendRow(b.rows, b.catalog.Route(r), millis-b.base, 0, key, value, headers)
+	b.rows = appendRow(b.rows, b.catalog.Route(r), millis-b.base, offset, key, value, headers)
 	b.count++
 }
 

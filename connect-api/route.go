@@ -1,7 +1,10 @@
 package connectapi
 
 import (
+	"fmt"
 	"maps"
+	"slices"
+	"sync/atomic"
 )
 
 // Route is what many records have in common. Make one for each table or topic, keep it, and do not change it after its
@@ -148,31 +151,65 @@ func (c *Catalog) Announce() ([]AnnouncedSchema, []AnnouncedRoute) {
 	return s, r
 }
 
-// Directory finds routes and schemas by id, at the end that receives. Not safe for use by several goroutines while one adds.
+// Directory finds routes and schemas by id, at the end that receives. One goroutine may add while others look up.
 type Directory struct {
-	routes  map[uint32]*Route
-	schemas map[uint32]*Schema
+	routes  table[*Route]
+	schemas table[*Schema]
+}
+
+// maxID bounds the ids of a stream, and so the memory a peer can ask for.
+const maxID = 1 << 22
+
+// table is a slice that grows under its readers.
+type table[T comparable] struct{ p atomic.Pointer[[]T] }
+
+func (t *table[T]) get(id uint32) (v T) {
+	if s := t.p.Load(); s != nil && int(id) < len(*s) {
+		v = (*s)[id]
+	}
+	return v
+}
+
+func (t *table[T]) set(id uint32, v T) error {
+	if id == 0 || id > maxID {
+		return fmt.Errorf("%d is no id: they go from 1 to %d", id, maxID)
+	}
+	var old []T
+	if s := t.p.Load(); s != nil {
+		old = *s
+	}
+	var grown []T
+	if int(id) >= len(old) { // the usual case: nobody looks beyond the length they loaded
+		var none T
+		for grown = old; len(grown) < int(id); {
+			grown = append(grown, none)
+		}
+		grown = append(grown, v)
+	} else {
+		grown = slices.Clone(old)
+		grown[id] = v
+	}
+	t.p.Store(&grown)
+	return nil
 }
 
 // NewDirectory returns an empty directory.
-func NewDirectory() *Directory {
-	return &Directory{routes: map[uint32]*Route{}, schemas: map[uint32]*Schema{}}
-}
+func NewDirectory() *Directory { return &Directory{} }
 
 // AddSchema enters a schema that was announced.
-func (d *Directory) AddSchema(id uint32, s *Schema) { d.schemas[id] = s }
+func (d *Directory) AddSchema(id uint32, s *Schema) error { return d.schemas.set(id, s) }
 
 // AddRoute enters a route that was announced.
-func (d *Directory) AddRoute(id uint32, r *Route) { d.routes[id] = r }
+func (d *Directory) AddRoute(id uint32, r *Route) error { return d.routes.set(id, r) }
 
 // Route returns the route with the id, or nil.
-func (d *Directory) Route(id uint32) *Route { return d.routes[id] }
+func (d *Directory) Route(id uint32) *Route { return d.routes.get(id) }
 
 // Schema returns the schema with the id; false if it was never announced. Id 0 is no schema.
 func (d *Directory) Schema(id uint32) (*Schema, bool) {
 	if id == 0 {
 		return nil, true
 	}
-	s, ok := d.schemas[id]
-	return s, ok
+	s := d.schemas.get(id)
+	return s, s != nil
 }
