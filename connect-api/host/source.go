@@ -1,0 +1,301 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/penstockio/penstock/connect-api"
+	"github.com/penstockio/penstock/connect-api/connectpb"
+	"github.com/penstockio/penstock/connect-api/internal/wire"
+)
+
+// SourceOptions open a source task.
+type SourceOptions struct {
+	Connector     string
+	Task          int
+	Config        map[string]string
+	Committed     []connectapi.Position
+	MaxBatchBytes int           // at which the plugin closes a batch; 0: 1 MiB
+	Credit        int           // bytes of rows that may be on the way and in memory (I4); 0: 4 MiB
+	RetryTimeout  time.Duration // how long the plugin retries transient errors by itself; 0: not at all
+	AckAgain      time.Duration // after which the last ack is sent again to an idle stream; 0: 5 s
+
+	// ReadTopic answers the plugin's wish to read a topic of bytes from its start: it writes records to w until the end (or,
+	// with follow, until ctx ends) and returns. It runs in a goroutine of its own. Nil: such a wish is an error.
+	ReadTopic func(ctx context.Context, topic string, follow bool, w *TopicWriter) error
+}
+
+// Source is the stream of a source task. Recv is for one goroutine; Ack, Stop and Report may run beside it.
+type Source struct {
+	stream
+	opts    SourceOptions
+	dir     *connectapi.Directory
+	batches chan *SourceBatch
+	opened  chan struct{}
+	lastID  uint64
+	topics  topics
+
+	credit struct {
+		sync.Mutex
+		owed, out int // bytes released but not granted again; bytes of batches not released
+	}
+	acked    atomic.Uint64
+	ackAgain *time.Timer
+	stopOnce sync.Once
+}
+
+// SourceBatch is a batch of a source's rows. Its methods are for one goroutine at a time.
+type SourceBatch struct {
+	ID        uint64
+	Count     int
+	Positions []connectapi.Mark // in order of rows
+	base      int64
+	size      int
+	frame     connectpb.Frame
+	s         *Source
+	failure   error
+}
+
+// Size returns the bytes of the rows.
+func (b *SourceBatch) Size() int { return b.size }
+
+// Rows begins at the first row. The bytes of keys, values and headers are valid until Release.
+func (b *SourceBatch) Rows() connectapi.Rows {
+	return connectapi.NewRows(b.frame.Rows, b.base, b.s.dir)
+}
+
+// Release gives the batch's memory back and grants its bytes to the plugin again. Not releasing starves the plugin.
+func (b *SourceBatch) Release() {
+	if b.size >= 0 {
+		b.frame.Release()
+		b.s.release(b.size)
+		b.size = -1
+	}
+}
+
+// OpenSource opens a source task and waits until the plugin has.
+func (p *Process) OpenSource(ctx context.Context, o SourceOptions) (*Source, error) {
+	o.MaxBatchBytes = cmp.Or(o.MaxBatchBytes, 1<<20)
+	o.Credit = cmp.Or(o.Credit, 4<<20)
+	o.AckAgain = cmp.Or(o.AckAgain, 5*time.Second)
+	s := &Source{
+		opts: o, dir: connectapi.NewDirectory(), batches: make(chan *SourceBatch, 1), opened: make(chan struct{}),
+	}
+	err := s.open(ctx, p, connectpb.Connector_Source_FullMethodName, fmt.Sprintf("%s/%d", o.Connector, o.Task),
+		&connectpb.ToSource{Msg: &connectpb.ToSource_Open{Open: &connectpb.Open{
+			Connector: o.Connector, Task: uint32(o.Task),
+			Config:        &connectpb.Config{Connector: o.Connector, Values: o.Config},
+			MaxBatchBytes: uint64(o.MaxBatchBytes), RetryTimeoutMs: o.RetryTimeout.Milliseconds(),
+			Committed: wire.Positions(o.Committed), MaxMessageBytes: uint64(p.opts.MaxMessageBytes),
+		}}})
+	if err != nil {
+		return nil, err
+	}
+	s.topics.init(s)
+	go s.receive(
+		func() *connectpb.Frame {
+			return &connectpb.Frame{Field: connectpb.SourceBatchField, Msg: &connectpb.FromSource{}}
+		}, s.handle)
+	if err := s.waitOpened(ctx, s.opened); err != nil {
+		s.Close()
+		return nil, err
+	}
+	if err := s.grant(o.Credit); err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.ackAgain = time.AfterFunc(o.AckAgain, s.sendAckAgain)
+	return s, nil
+}
+
+func (s *Source) handle(f *connectpb.Frame) error {
+	if f.IsBatch {
+		return s.batch(f)
+	}
+	switch m := f.Msg.(*connectpb.FromSource).Msg.(type) {
+	case *connectpb.FromSource_Opened:
+		select {
+		case <-s.opened:
+		default:
+			close(s.opened)
+		}
+	case *connectpb.FromSource_Schema:
+		return s.wrong(wire.AddSchema(s.dir, m.Schema))
+	case *connectpb.FromSource_Route:
+		return s.wrong(wire.AddRoute(s.dir, m.Route))
+	case *connectpb.FromSource_Report:
+		s.setReport(m.Report)
+	case *connectpb.FromSource_Failure:
+		err := wire.ToError(m.Failure)
+		if !errors.Is(err, io.EOF) {
+			return err
+		}
+		return s.hand(&SourceBatch{failure: err, size: -1})
+	case *connectpb.FromSource_Read:
+		s.topics.request(m.Read)
+	case *connectpb.FromSource_Credit:
+		s.topics.grant(int(m.Credit.Bytes))
+	case *connectpb.FromSource_Closed:
+		return io.EOF
+	}
+	return nil
+}
+
+// wrong marks an error as the plugin's breach of the protocol.
+func (s *stream) wrong(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("task %s broke the protocol: %w", s.name, err)
+}
+
+func (s *Source) batch(f *connectpb.Frame) error {
+	if f.ID != s.lastID+1 {
+		return s.wrong(fmt.Errorf("batch %d came after %d", f.ID, s.lastID))
+	}
+	s.lastID = f.ID
+	marks, err := wire.ToMarks(f.Positions, f.Count)
+	if err != nil {
+		return s.wrong(fmt.Errorf("batch %d: %w", f.ID, err))
+	}
+	b := &SourceBatch{
+		ID: f.ID, Count: int(f.Count), Positions: marks, base: f.Base, size: len(f.Rows), frame: *f, s: s,
+	}
+	s.credit.Lock()
+	s.credit.out += b.size
+	over := s.credit.out > s.opts.Credit+max(s.p.opts.MaxMessageBytes, s.opts.MaxBatchBytes)
+	s.credit.Unlock()
+	if over {
+		return s.wrong(fmt.Errorf("it sent more than its credit of %d bytes", s.opts.Credit))
+	}
+	return s.hand(b)
+}
+
+// hand gives a batch to Recv, which credit keeps from being far behind.
+func (s *Source) hand(b *SourceBatch) error {
+	select {
+	case s.batches <- b:
+		return nil
+	case <-s.ctx.Done():
+		b.frame.Release()
+		return context.Cause(s.ctx)
+	}
+}
+
+// Recv returns the next batch. Errors: io.EOF once the plugin has closed the task after Stop; a [*connectapi.Error] for the
+// task's failure (of kind EndOfInput: nothing more will come, but acks still go and Stop is due); an [*ExitError] if the
+// process ended; ctx's.
+func (s *Source) Recv(ctx context.Context) (*SourceBatch, error) {
+	select {
+	case b := <-s.batches:
+		return b.orFailure()
+	default:
+	}
+	select {
+	case b := <-s.batches:
+		return b.orFailure()
+	case <-s.ended:
+		select {
+		case b := <-s.batches: // came before the end
+			return b.orFailure()
+		default:
+			return nil, s.err
+		}
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (b *SourceBatch) orFailure() (*SourceBatch, error) {
+	if b.failure != nil {
+		return nil, b.failure
+	}
+	return b, nil
+}
+
+func (s *Source) grant(n int) error {
+	return s.send(&connectpb.Frame{Msg: &connectpb.ToSource{Msg: &connectpb.ToSource_Credit{Credit: &connectpb.Credit{Bytes: uint64(n)}}}})
+}
+
+// release grants again when a quarter of the credit is owed, or nothing is out: not a message for every batch.
+func (s *Source) release(n int) {
+	s.credit.Lock()
+	s.credit.out -= n
+	s.credit.owed += n
+	give := 0
+	if s.credit.owed >= s.opts.Credit/4 || s.credit.out == 0 {
+		give, s.credit.owed = s.credit.owed, 0
+	}
+	s.credit.Unlock()
+	if give > 0 {
+		_ = s.grant(give) // a broken stream shows in Recv
+	}
+}
+
+// Ack tells the plugin that all positions up to and with this batch are durable. produced, of this batch, only if the
+// connector wants it. Acks never go back.
+func (s *Source) Ack(batch uint64, produced []connectapi.Produced) error {
+	for {
+		last := s.acked.Load()
+		if batch <= last {
+			return nil
+		}
+		if s.acked.CompareAndSwap(last, batch) {
+			break
+		}
+	}
+	s.ackAgain.Reset(s.opts.AckAgain)
+	return s.sendAck(batch, produced)
+}
+
+func (s *Source) sendAck(batch uint64, produced []connectapi.Produced) error {
+	return s.send(&connectpb.Frame{Msg: &connectpb.ToSource{Msg: &connectpb.ToSource_Ack{
+		Ack: &connectpb.Ack{Batch: batch, Produced: wire.Produced(produced)},
+	}}})
+}
+
+func (s *Source) sendAckAgain() {
+	select {
+	case <-s.ended:
+		return
+	default:
+	}
+	if id := s.acked.Load(); id > 0 {
+		if s.sendAck(id, nil) != nil {
+			return
+		}
+	}
+	s.ackAgain.Reset(s.opts.AckAgain)
+}
+
+// Stop asks the plugin to read no more. Go on with Recv and Ack until Recv returns io.EOF.
+func (s *Source) Stop() error {
+	var err error
+	s.stopOnce.Do(func() {
+		err = s.send(&connectpb.Frame{Msg: &connectpb.ToSource{Msg: &connectpb.ToSource_Stop{Stop: &connectpb.Done{}}}})
+	})
+	return err
+}
+
+// Close aborts whatever of the stream is left and waits for its goroutines.
+func (s *Source) Close() {
+	if s.ackAgain != nil {
+		s.ackAgain.Stop()
+	}
+	s.close()
+	s.topics.wait()
+	for {
+		select {
+		case b := <-s.batches:
+			b.frame.Release()
+		default:
+			return
+		}
+	}
+}
