@@ -68,12 +68,7 @@ type Head struct {
 }
 
 // Policy is what the store must know of a queue's settings.
-type Policy struct {
-	AppendTime      bool  // message.timestamp.type=LogAppendTime
-	RetentionMs     int64 // -1: for ever
-	RetentionBytes  int64 // -1: unlimited
-	Compact, Delete bool
-}
+type Policy = queue.Policy
 
 // Span tells watchers that a queue became readable from From up to To (exclusive).
 type Span struct {

@@ -1,0 +1,15 @@
+// Package commitlog is the one log all queues share: segment files, frames, group commit, checksums, recovery,
+// positional reads and the tail in memory.
+//
+// It owns the bytes of the log directory and the writer epoch's place in them. It knows no queue's state, gives no
+// offsets and writes no index; whoever appends holds its lock between Begin and End, so that lock is the sequencer.
+//
+// Invariants:
+//
+//	I1. written >= synced >= durable, and none ever goes back while the log is open.
+//	I2. A group lies in one segment and is cut only as a whole.
+//	I3. Space is reserved before anything is placed: an append refused for space has changed nothing.
+//	I4. After a failed write or sync nothing is written, synced or acknowledged any more (an fsync is never retried).
+//	I5. Recovery removes only bytes no frame ever stated as synced, and keeps what it removes under lost/.
+//	I6. Bytes of a round reach the disk before the first byte of the next round is written.
+package commitlog

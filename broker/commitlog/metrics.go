@@ -1,0 +1,40 @@
+package commitlog
+
+import "github.com/prometheus/client_golang/prometheus"
+
+type metrics struct {
+	bytes, rounds, rolls        prometheus.Counter
+	tailReads, diskReads        prometheus.Counter
+	corrupt, skipped, spaceFail prometheus.Counter
+	segments, failed            prometheus.Gauge
+	sync                        prometheus.Histogram
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: "penstock_log_" + name, Help: help})
+	}
+	gauge := func(name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Name: "penstock_log_" + name, Help: help})
+	}
+	m := &metrics{
+		bytes:     counter("written_bytes_total", "Bytes written to the log, frame headers and padding included."),
+		rounds:    counter("rounds_total", "Rounds written: groups of appends that shared one fdatasync."),
+		rolls:     counter("segments_created_total", "Segment files created."),
+		tailReads: counter("memory_reads_total", "Batches read from the log's end in memory."),
+		diskReads: counter("disk_reads_total", "Batches read from segment files."),
+		corrupt:   counter("corrupt_reads_total", "Batches that did not match their checksum when read."),
+		skipped:   counter("skipped_frames_total", "Frames of unknown skippable kinds passed over at start."),
+		spaceFail: counter("space_failures_total", "Attempts to make a segment that failed for want of space or permission."),
+		segments:  gauge("segments", "Segment files."),
+		failed:    gauge("fenced", "1 when writing is fenced after a failed write or fsync, until a restart."),
+		sync: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "penstock_log_fdatasync_seconds", Help: "Time of one fdatasync.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 14),
+		}),
+	}
+	if reg != nil {
+		reg.MustRegister(m.bytes, m.rounds, m.rolls, m.tailReads, m.diskReads, m.corrupt, m.skipped, m.spaceFail, m.segments, m.failed, m.sync)
+	}
+	return m
+}

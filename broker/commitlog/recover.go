@@ -1,0 +1,330 @@
+package commitlog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/penstockio/penstock/broker/disk"
+)
+
+// Checkpoint is the place up to which somebody (the index) holds the log's content, a group end.
+type Checkpoint struct {
+	Position int64
+	Epoch    uint32 // of the last epoch frame before it
+	Time     int64  // of the last frame before it
+	Closed   bool   // the frame before it is the end of a clean stop
+}
+
+// Recovery says how the log was found.
+type Recovery struct {
+	End      int64  // G: where writing goes on
+	Epoch    uint32 // the highest seen
+	Time     int64  // the latest seen
+	Cut      int64  // bytes taken away from the end, up to the last that was not zero
+	Lost     string // the file that keeps them, "" if there was nothing to keep
+	BelowCut bool   // the end lies before the checkpoint: what holds the log's content must be rebuilt
+}
+
+// scanState walks frames and remembers the last whole group.
+type scanState struct {
+	pos, groupEnd int64
+	epoch         uint32
+	time          int64
+	inGroup       bool
+	reason        string // why the frame at pos is none
+	seg           int    // index of the segment pos is in, or len
+}
+
+// Recover finds the log's end as of its checkpoint, cuts a torn tail and refuses damage with a *CorruptError.
+func (l *Log) Recover(cp Checkpoint) (Recovery, error) {
+	if err := l.load(); err != nil {
+		return Recovery{}, err
+	}
+	if len(l.segs) == 0 {
+		return Recovery{Epoch: cp.Epoch, Time: cp.Time, BelowCut: cp.Position > 0}, l.dropLater(0, &Recovery{})
+	}
+	st, err := l.scanStart(cp)
+	if err != nil {
+		return Recovery{}, err
+	}
+	sc := &scanner{fs: l.fs}
+	if err := l.scanFrames(sc, st); err != nil {
+		return Recovery{}, err
+	}
+	t := trace{synced: -1, nonZero: -1}
+	for i := st.seg; i < len(l.segs); i++ {
+		sc.enter(l.segs[i])
+		if err := sc.search(max(st.pos, l.segs[i].first), st.epoch, &t); err != nil {
+			return Recovery{}, err
+		}
+	}
+	if st.pos < t.synced { // D < T: bytes that were stated as synced are gone
+		return Recovery{}, &CorruptError{
+			File: l.fileAt(st), Position: st.pos,
+			Reason: fmt.Sprintf("%s, though the log was synced up to %d; restore it from a copy", st.reason, t.synced),
+		}
+	}
+	rec := Recovery{End: st.groupEnd, Epoch: st.epoch, Time: max(st.time, cp.Time), BelowCut: st.groupEnd < cp.Position}
+	if err := l.cut(st, t, &rec); err != nil {
+		return Recovery{}, fmt.Errorf("cutting the torn end of the log at %d: %w", rec.End, err)
+	}
+	l.end = rec.End
+	return rec, nil
+}
+
+// scanStart: from the checkpoint after a clean stop; else from the earlier of it and the start of the last segment
+// with frames.
+func (l *Log) scanStart(cp Checkpoint) (*scanState, error) {
+	i := l.segmentAt(cp.Position)
+	if cp.Closed && i >= 0 && cp.Position > l.segs[i].first {
+		return &scanState{pos: cp.Position, groupEnd: cp.Position, epoch: cp.Epoch, time: cp.Time, seg: i}, nil
+	}
+	start := len(l.segs) - 1
+	for ; start > 0; start-- {
+		sc := &scanner{fs: l.fs}
+		sc.enter(l.segs[start])
+		if _, _, err := sc.frame(l.segs[start].first); err == nil {
+			break
+		} else if !errors.As(err, new(invalid)) {
+			return nil, err
+		}
+	}
+	if i >= 0 {
+		start = min(start, i)
+	} else if cp.Position < l.segs[0].first {
+		start = 0
+	}
+	s := l.segs[start]
+	return &scanState{pos: s.first, groupEnd: s.first, epoch: s.epoch, time: cp.Time, seg: start}, nil
+}
+
+// scanFrames moves st over valid frames up to D.
+func (l *Log) scanFrames(sc *scanner, st *scanState) error {
+	for ; st.seg < len(l.segs); st.seg++ {
+		s := l.segs[st.seg]
+		if st.pos != s.first && (st.pos < s.first || st.pos > s.end()) {
+			return &CorruptError{File: s.path, Position: st.pos, Reason: "the segment file that should begin here is missing"}
+		}
+		sc.enter(s)
+		for st.pos < s.end() {
+			h, payload, err := sc.frame(st.pos)
+			var bad invalid
+			if errors.As(err, &bad) {
+				st.reason = bad.reason
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if !st.accept(&h) {
+				return nil
+			}
+			if what := h.unknown(); what != "" {
+				return &UnsupportedError{File: s.path, Position: st.pos, What: what}
+			}
+			_ = payload
+			st.pass(&h)
+		}
+	}
+	st.reason = "the log ends"
+	st.seg = len(l.segs)
+	return nil
+}
+
+// accept applies the rule of epochs: a frame's is that of the last epoch frame passed, an epoch frame's is greater.
+func (st *scanState) accept(h *header) bool {
+	switch {
+	case h.kind == KindEpoch && h.epoch > st.epoch:
+		st.epoch = h.epoch
+		return true
+	case h.epoch == st.epoch:
+		return true
+	case h.epoch < st.epoch:
+		st.reason = fmt.Sprintf("its writer epoch %d is older than %d", h.epoch, st.epoch)
+	default:
+		st.reason = fmt.Sprintf("its writer epoch %d begins without an epoch frame", h.epoch)
+	}
+	return false
+}
+
+func (st *scanState) pass(h *header) {
+	st.pos += h.size()
+	st.time = max(st.time, h.time)
+	if h.kind != KindPad {
+		st.inGroup = h.flags&FlagMore != 0
+	}
+	if !st.inGroup {
+		st.groupEnd = st.pos
+	}
+}
+
+func (l *Log) fileAt(st *scanState) string {
+	if st.seg < len(l.segs) {
+		return l.segs[st.seg].path
+	}
+	return l.segs[len(l.segs)-1].path
+}
+
+// cut makes the log end at rec.End: what follows is kept under lost/, then zeroed (I5).
+func (l *Log) cut(st *scanState, t trace, rec *Recovery) error {
+	if st.pos > st.groupEnd {
+		t.nonZero = max(t.nonZero, st.pos) // whole frames of half a group
+	}
+	i := l.segmentAt(rec.End)
+	if i >= 0 {
+		s := l.segs[i]
+		last := min(t.nonZero, s.end())
+		if last > rec.End {
+			rec.Cut = t.nonZero - rec.End
+			if err := l.keep(s, rec.End, last, rec); err != nil {
+				return err
+			}
+		}
+		if err := l.mend(s, rec.End, last); err != nil {
+			return err
+		}
+	}
+	return l.dropLater(i+1, rec)
+}
+
+// keep copies log bytes [from, to) of a segment into lost/.
+func (l *Log) keep(s *segment, from, to int64, rec *Recovery) error {
+	dir := filepath.Join(l.dir, lostDir)
+	if err := l.fs.MkdirAll(dir); err != nil {
+		return err
+	}
+	var f disk.File
+	for n := 0; ; n++ {
+		name := filepath.Join(dir, fmt.Sprintf("%020d-epoch%d-%d.bin", from, rec.Epoch, n))
+		var err error
+		if f, err = l.fs.Create(name); err == nil {
+			rec.Lost = name
+			break
+		} else if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	buf := make([]byte, scanWindow)
+	for pos := from; pos < to; {
+		n := min(int64(len(buf)), to-pos)
+		if err := s.readAt(l.fs, buf[:n], pos); err != nil {
+			return errors.Join(err, f.Close())
+		}
+		if _, err := f.WriteAt(buf[:n], pos-from); err != nil {
+			return errors.Join(err, f.Close())
+		}
+		pos += n
+	}
+	if err := errors.Join(f.SyncData(), f.Close()); err != nil {
+		return err
+	}
+	return l.fs.SyncDir(dir)
+}
+
+// mend zeroes [from, to) of a segment and gives its file the size it should have.
+func (l *Log) mend(s *segment, from, to int64) error {
+	f, err := s.file(l.fs)
+	if err != nil {
+		return err
+	}
+	size, err := f.Size()
+	if err != nil {
+		return err
+	}
+	if from >= to && size == blockSize+s.capacity {
+		return nil
+	}
+	for pos := from; pos < to; {
+		n := min(int64(len(zeros)), to-pos)
+		if _, err := f.WriteAt(zeros[:n], s.offset(pos)); err != nil {
+			return err
+		}
+		pos += n
+	}
+	if size > blockSize+s.capacity {
+		err = f.Truncate(blockSize + s.capacity)
+	} else if size < blockSize+s.capacity {
+		err = f.Allocate(blockSize + s.capacity)
+	}
+	if err != nil {
+		return err
+	}
+	return f.SyncData()
+}
+
+// dropLater removes the segments from index i on, and blank files: those with content go to lost/.
+func (l *Log) dropLater(i int, rec *Recovery) error {
+	later := l.segs[min(i, len(l.segs)):]
+	if len(later) == 0 && len(l.blank) == 0 {
+		return nil
+	}
+	for _, path := range l.blank {
+		if err := l.fs.Remove(path); err != nil {
+			return err
+		}
+	}
+	for _, s := range later {
+		t := trace{synced: -1, nonZero: -1}
+		sc := &scanner{fs: l.fs}
+		sc.enter(s)
+		if err := sc.search(s.first, ^uint32(0), &t); err != nil {
+			return err
+		}
+		if err := s.close(); err != nil {
+			return err
+		}
+		if t.nonZero < 0 {
+			if err := l.fs.Remove(s.path); err != nil {
+				return err
+			}
+			continue
+		}
+		dir := filepath.Join(l.dir, lostDir)
+		if err := l.fs.MkdirAll(dir); err != nil {
+			return err
+		}
+		to := filepath.Join(dir, fmt.Sprintf("%s-epoch%d", filepath.Base(s.path), rec.Epoch))
+		if err := l.fs.Rename(s.path, to); err != nil {
+			return err
+		}
+		rec.Lost = to
+		if err := l.fs.SyncDir(dir); err != nil {
+			return err
+		}
+	}
+	l.segs, l.blank = l.segs[:min(i, len(l.segs))], nil
+	return l.fs.SyncDir(l.dir)
+}
+
+// Replay calls f for each frame of whole groups from a position, a group end, to the log's end. last is true for the
+// frame that ends a group. Frames of skippable kinds this version does not know are counted and passed over.
+func (l *Log) Replay(from int64, f func(fr Frame, last bool, end int64) error) error {
+	sc := &scanner{fs: l.fs}
+	for i := max(l.segmentAt(from), 0); i < len(l.segs); i++ {
+		s := l.segs[i]
+		sc.enter(s)
+		for pos := max(from, s.first); pos < min(s.end(), l.end); {
+			h, payload, err := sc.frame(pos)
+			if errors.As(err, new(invalid)) {
+				return &CorruptError{File: s.path, Position: pos, Reason: err.Error()}
+			}
+			if err != nil {
+				return err
+			}
+			if what := h.unknown(); what != "" {
+				return &UnsupportedError{File: s.path, Position: pos, What: what}
+			}
+			if h.kind.Skippable() && !known[h.kind] {
+				l.m.skipped.Inc()
+			}
+			fr := Frame{Kind: h.kind, Queue: h.queue, Position: pos, Epoch: h.epoch, Time: h.time, Payload: payload}
+			pos += h.size()
+			if err := f(fr, h.kind != KindPad && h.flags&FlagMore == 0, pos); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,207 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/penstockio/penstock/broker/commitlog"
+	"github.com/penstockio/penstock/broker/index"
+	"github.com/penstockio/penstock/broker/queue"
+)
+
+// A record of the store's own is a version byte and then a protobuf message, so that fields can be added.
+const recordVersion = 1
+
+// Fields of a queue record; of a log start record, new start and cause.
+const (
+	fieldOp = iota + 1
+	fieldAppendTime
+	fieldRetentionMs
+	fieldRetentionBytes
+	fieldCompact
+	fieldDelete
+)
+
+const (
+	fieldNewStart = iota + 1
+	fieldCause
+)
+
+const (
+	opSet  = 1 // a new queue, or a new policy
+	opDrop = 2
+)
+
+// Causes of a log start moving.
+const (
+	causeDeleteRecords = 1
+)
+
+// Open implements API.
+func (s *Store) Open(q queue.ID, p Policy) error { return s.OpenAll(p, q) }
+
+// OpenAll opens several queues, or gives them a new policy, in one append: all of them or none.
+func (s *Store) OpenAll(p Policy, queues ...queue.ID) error {
+	if len(queues) == 0 {
+		return nil
+	}
+	b := []byte{recordVersion}
+	b = appendField(b, fieldOp, opSet)
+	b = appendField(b, fieldAppendTime, boolField(p.AppendTime))
+	b = appendField(b, fieldRetentionMs, protowire.EncodeZigZag(p.RetentionMs))
+	b = appendField(b, fieldRetentionBytes, protowire.EncodeZigZag(p.RetentionBytes))
+	b = appendField(b, fieldCompact, boolField(p.Compact))
+	b = appendField(b, fieldDelete, boolField(p.Delete))
+	return s.appendOwn(commitlog.KindQueue, b, queues...)
+}
+
+// Drop implements API. What was appended to the queue before is gone when it returns.
+func (s *Store) Drop(q queue.ID) error {
+	if !s.table.Dropping(q) {
+		return fmt.Errorf("dropping queue %d: %w", q, ErrNoQueue)
+	}
+	return s.appendOwn(commitlog.KindQueue, appendField([]byte{recordVersion}, fieldOp, opDrop), q)
+}
+
+// Trim implements API: records below before are no longer readable when it returns. -1 means all that is durable.
+func (s *Store) Trim(q queue.ID, before int64) (int64, error) {
+	st, _, ok := s.table.Get(q)
+	if !ok || st.IsDropping() {
+		return 0, fmt.Errorf("trimming queue %d: %w", q, ErrNoQueue)
+	}
+	if before == -1 {
+		before = st.High
+	}
+	if before < 0 || before > st.High {
+		return st.LogStart, &OffsetError{Queue: q, Offset: before, LogStart: st.LogStart, End: st.High}
+	}
+	if before <= st.LogStart {
+		return st.LogStart, nil
+	}
+	b := appendField([]byte{recordVersion}, fieldNewStart, uint64(before))
+	if err := s.appendOwn(commitlog.KindLogStart, appendField(b, fieldCause, causeDeleteRecords), q); err != nil {
+		return st.LogStart, err
+	}
+	st, _, _ = s.table.Get(q)
+	return st.LogStart, nil
+}
+
+func appendField(b []byte, num protowire.Number, v uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(b, num, protowire.VarintType), v)
+}
+
+func boolField(v bool) uint64 { return protowire.EncodeBool(v) }
+
+// fields decodes a record's numbers; fields of later versions are passed over.
+func fields(payload []byte) (map[protowire.Number]uint64, error) {
+	if len(payload) == 0 || payload[0] == 0 {
+		return nil, errors.New("it has no version")
+	}
+	m := map[protowire.Number]uint64{}
+	for b := payload[1:]; len(b) > 0; {
+		num, typ, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return nil, protowire.ParseError(n)
+		}
+		b = b[n:]
+		if typ == protowire.VarintType {
+			v, k := protowire.ConsumeVarint(b)
+			if k < 0 {
+				return nil, protowire.ParseError(k)
+			}
+			m[num], n = v, k
+		} else if n = protowire.ConsumeFieldValue(num, typ, b); n < 0 {
+			return nil, protowire.ParseError(n)
+		}
+		b = b[n:]
+	}
+	return m, nil
+}
+
+// queue applies the opening, change or drop of a queue.
+func (a *applier) queue(f commitlog.Frame) error {
+	m, err := fields(f.Payload)
+	if err != nil {
+		return fmt.Errorf("applying the queue record at log position %d: %w", f.Position, err)
+	}
+	q := queue.ID(f.Queue)
+	switch m[fieldOp] {
+	case opSet:
+		return a.setQueue(q, Policy{
+			AppendTime: m[fieldAppendTime] != 0, RetentionMs: protowire.DecodeZigZag(m[fieldRetentionMs]),
+			RetentionBytes: protowire.DecodeZigZag(m[fieldRetentionBytes]), Compact: m[fieldCompact] != 0, Delete: m[fieldDelete] != 0,
+		})
+	case opDrop:
+		return a.dropQueue(q)
+	}
+	return nil
+}
+
+func (a *applier) setQueue(q queue.ID, p Policy) error {
+	if h := a.head(q); h != nil {
+		h.policy, h.valid = p, true
+		a.s.table.SetPolicy(q, p)
+		return nil
+	}
+	st := queue.State{MaxTime: -1, MaxTimeAt: -1}
+	a.s.table.Put(q, st, p)
+	a.change(q, st, p).valid = true
+	a.buf = index.AppendEpochStart(a.buf[:0], 0)
+	return a.batch().Set(index.EpochKey(uint32(q), 0), a.buf)
+}
+
+func (a *applier) dropQueue(q queue.ID) error {
+	h := a.head(q)
+	if h == nil {
+		return nil
+	}
+	h.gone = true
+	for _, p := range []index.Prefix{index.PrefixBatch, index.PrefixProducer, index.PrefixEpoch, index.PrefixAborted} {
+		from, to := index.QueueRange(p, uint32(q))
+		if err := a.batch().DeleteRange(from, to); err != nil {
+			return err
+		}
+	}
+	return a.batch().Delete(index.HeadKey(uint32(q)))
+}
+
+// logStart applies a trim: entries below the new start go, and their bytes are no longer counted.
+func (a *applier) logStart(f commitlog.Frame) error {
+	m, err := fields(f.Payload)
+	if err != nil {
+		return fmt.Errorf("applying the log start at log position %d: %w", f.Position, err)
+	}
+	start := int64(m[fieldNewStart])
+	h := a.head(queue.ID(f.Queue))
+	if h == nil || start <= h.st.LogStart || start > h.st.High {
+		return nil
+	}
+	// The entries to go may be in the batch not yet committed. A log start is a group of its own, so what came before
+	// it ends at a group end and can be committed first.
+	a.groupEnd(f.Position)
+	if err := a.commit(); err != nil {
+		return err
+	}
+	a.frames++
+	h = a.head(queue.ID(f.Queue))
+	from, to := index.BatchKey(f.Queue, 0), index.BatchKey(f.Queue, start)
+	it, err := a.s.db.Iter(from, to)
+	if err != nil {
+		return err
+	}
+	for ok := it.First(); ok; ok = it.Next() {
+		_, last := index.BatchLast(it.Key())
+		e, err := index.DecodeEntry(last, it.Value())
+		if err != nil {
+			return errors.Join(err, it.Close())
+		}
+		h.st.Bytes -= int64(e.Size)
+	}
+	if err := it.Close(); err != nil {
+		return err
+	}
+	h.st.LogStart, h.valid, h.trimmed = start, true, true
+	return a.batch().DeleteRange(from, to)
+}
