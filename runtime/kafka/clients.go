@@ -74,7 +74,7 @@ func (c *Clients) Producer(role string, overrides map[string]string, opts ...kgo
 		return nil, err
 	}
 	base := []kgo.Opt{
-		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
+		kgo.RecordPartitioner(newPartitioner()),
 		kgo.ProducerBatchMaxBytes(MaxRecord),
 		kgo.ProducerLinger(5 * time.Millisecond),
 		kgo.ProducerBatchCompression(kgo.NoCompression()),
