@@ -89,6 +89,7 @@ func (l *Log) Start(rec Recovery, e EpochRecord, h Hooks) error {
 	if err := l.Begin(FrameSize(len(payload))); err != nil {
 		return err
 	}
+	l.ensureRound(false) // nothing of an epoch may stand before its epoch frame
 	l.Put(KindEpoch, 0, payload, false)
 	start := l.end
 	l.seal()
