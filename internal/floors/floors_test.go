@@ -31,7 +31,7 @@ var allowed = map[string][]string{
 var within = map[string][]string{
 	"broker": {
 		"broker/disk", "broker/batch", "broker/commitlog", "broker/index", "broker/queue", "broker/store",
-		"broker/topic", "broker/group", "broker/txn", "broker/kafka", "broker",
+		"broker/machine", "broker/topic", "broker/group", "broker/txn", "broker/kafka", "broker",
 	},
 }
 

@@ -1,0 +1,3 @@
+package broker
+
+func childBroker() bool { return false }

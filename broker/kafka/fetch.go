@@ -1,0 +1,239 @@
+package kafka
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/penstockio/penstock/broker/store"
+	"github.com/penstockio/penstock/broker/topic"
+)
+
+// fetching is one Fetch under way.
+type fetching struct {
+	s       *Server
+	c       *call
+	req     *kmsg.FetchRequest
+	resp    *kmsg.FetchResponse
+	cursors []store.Cursor
+	targets []*kmsg.FetchResponseTopicPartition // of cursors
+	epochs  []int32                             // of cursors: the leader epoch the client believes in, -1 none
+	wrong   bool                                // some partition has an error, which is answered at once
+	budget  int
+}
+
+// fetch answers batches. It parks until enough is readable, something is wrong, or the client's time is up; it never
+// polls. Sessions (KIP-227) are declined, which every client accepts.
+func (s *Server) fetch(c *call) answer {
+	req := c.req.(*kmsg.FetchRequest)
+	f := &fetching{s: s, c: c, req: req, resp: kmsg.NewPtrFetchResponse()}
+	f.resp.Version = req.Version
+	f.resp.Topics = []kmsg.FetchResponseTopic{}
+	if e := f.refused(); e != errNone {
+		f.resp.ErrorCode = e
+		if req.Version < 7 { // no top-level error yet
+			f.everywhere(e)
+		}
+		return answer{resp: f.resp}
+	}
+	f.budget = s.cfg.FetchBytes
+	if req.MaxBytes > 0 {
+		f.budget = min(f.budget, int(req.MaxBytes))
+	}
+	f.resolve()
+	res := f.park()
+	if res == nil {
+		return answer{resp: f.resp}
+	}
+	return answer{resp: f.resp, release: res.Release}
+}
+
+// refused checks what concerns the whole request.
+func (f *fetching) refused() int16 {
+	replica := f.req.ReplicaID
+	if f.req.Version >= 15 {
+		replica = f.req.ReplicaState.ID
+	}
+	switch {
+	case replica >= 0:
+		return kerr.InvalidRequest.Code // there are no followers
+	case f.req.SessionID != 0:
+		return kerr.FetchSessionIDNotFound.Code
+	case f.req.Version >= 7 && f.req.SessionEpoch > 0:
+		return kerr.InvalidFetchSessionEpoch.Code
+	}
+	return errNone
+}
+
+func (f *fetching) everywhere(e int16) {
+	for i := range f.req.Topics {
+		q := &f.req.Topics[i]
+		r := kmsg.NewFetchResponseTopic()
+		r.Topic, r.TopicID = q.Topic, q.TopicID
+		for j := range q.Partitions {
+			p := emptyPartition(q.Partitions[j].Partition)
+			p.ErrorCode = e
+			r.Partitions = append(r.Partitions, p)
+		}
+		f.resp.Topics = append(f.resp.Topics, r)
+	}
+}
+
+func emptyPartition(n int32) kmsg.FetchResponseTopicPartition {
+	p := kmsg.NewFetchResponseTopicPartition()
+	p.Partition = n
+	p.HighWatermark, p.LastStableOffset, p.LogStartOffset = -1, -1, -1
+	p.PreferredReadReplica = -1
+	p.AbortedTransactions = []kmsg.FetchResponseTopicPartitionAbortedTransaction{}
+	p.RecordBatches = []byte{} // I5: librdkafka fails on null
+	return p
+}
+
+// resolve turns the asked partitions into cursors, in the order asked.
+func (f *fetching) resolve() {
+	f.resp.Topics = make([]kmsg.FetchResponseTopic, len(f.req.Topics))
+	for i := range f.req.Topics {
+		q, r := &f.req.Topics[i], &f.resp.Topics[i]
+		r.Topic, r.TopicID = q.Topic, q.TopicID
+		r.Partitions = make([]kmsg.FetchResponseTopicPartition, len(q.Partitions))
+		t, e := f.readable(q)
+		for j := range q.Partitions {
+			at := &r.Partitions[j]
+			*at = emptyPartition(q.Partitions[j].Partition)
+			if e != errNone {
+				f.fail(at, e)
+				continue
+			}
+			id, ok := t.Queue(at.Partition)
+			if !ok {
+				f.fail(at, errUnknownPartition)
+				continue
+			}
+			f.cursors = append(f.cursors, store.Cursor{
+				Queue:     id,
+				Offset:    q.Partitions[j].FetchOffset,
+				MaxBytes:  int(q.Partitions[j].PartitionMaxBytes),
+				Committed: f.req.IsolationLevel == 1,
+			})
+			f.targets = append(f.targets, at)
+			f.epochs = append(f.epochs, q.Partitions[j].CurrentLeaderEpoch)
+		}
+	}
+	f.checkEpochs()
+}
+
+func (f *fetching) readable(q *kmsg.FetchRequestTopic) (*topic.Topic, int16) {
+	t := f.s.topics.Get(q.Topic)
+	if f.req.Version >= 13 {
+		if t = f.s.topics.GetID(q.TopicID); t == nil {
+			return nil, kerr.UnknownTopicID.Code
+		}
+	}
+	name := q.Topic
+	if t != nil {
+		name = t.Name
+	}
+	if !f.s.allow(f.c, Read, TopicResource, name) {
+		return nil, kerr.TopicAuthorizationFailed.Code
+	}
+	if t == nil {
+		return nil, errUnknownPartition
+	}
+	return t, errNone
+}
+
+func (f *fetching) fail(at *kmsg.FetchResponseTopicPartition, e int16) {
+	at.ErrorCode, f.wrong = e, true
+}
+
+// checkEpochs refuses partitions whose leader epoch the client is behind or ahead of (KIP-320).
+func (f *fetching) checkEpochs() {
+	keep := 0
+	for i, cur := range f.cursors {
+		if f.req.Version >= 9 && f.epochs[i] >= 0 {
+			if h, err := f.s.st.Head(cur.Queue); err == nil {
+				if e := epochError(f.epochs[i], h.Epoch); e != errNone {
+					f.fail(f.targets[i], e)
+					continue
+				}
+			}
+		}
+		f.cursors[keep], f.targets[keep] = cur, f.targets[i]
+		keep++
+	}
+	f.cursors, f.targets = f.cursors[:keep], f.targets[:keep]
+}
+
+// epochError compares the leader epoch a client believes in with the queue's.
+func epochError(client, current int32) int16 {
+	switch {
+	case client < 0 || client == current:
+		return errNone
+	case client < current:
+		return kerr.FencedLeaderEpoch.Code
+	}
+	return kerr.UnknownLeaderEpoch.Code
+}
+
+// park reads until the answer is worth sending, and fills it in. The result's memory is in use until the answer is sent.
+func (f *fetching) park() *store.Result {
+	if len(f.cursors) == 0 {
+		return nil
+	}
+	deadline := f.c.arrived.Add(time.Duration(max(f.req.MaxWaitMillis, 0)) * time.Millisecond)
+	ctx, cancel := context.WithDeadline(f.c.ctx, deadline)
+	defer cancel()
+	for last := false; ; {
+		res, err := f.s.st.Read(f.c.ctx, f.budget, f.cursors...)
+		if err != nil {
+			for _, at := range f.targets {
+				f.fail(at, code(err))
+			}
+			return nil
+		}
+		n, bad := size(res)
+		if last || f.wrong || bad || n >= int(f.req.MinBytes) || ctx.Err() != nil {
+			f.fill(res)
+			return res
+		}
+		res.Release()
+		// An error here is the end of the time or a broken store; the read that follows tells which.
+		last = f.s.st.Wait(ctx, max(int(f.req.MinBytes), 1), f.cursors...) != nil
+	}
+}
+
+func size(res *store.Result) (bytes int, bad bool) {
+	for i := range res.Parts {
+		bytes += len(res.Parts[i].Batches)
+		bad = bad || res.Parts[i].Err != nil
+	}
+	return bytes, bad
+}
+
+func (f *fetching) fill(res *store.Result) {
+	for i := range res.Parts {
+		part, at := &res.Parts[i], f.targets[i]
+		at.HighWatermark, at.LastStableOffset, at.LogStartOffset = part.HighWatermark, part.LastStable, part.LogStart
+		if part.Err != nil {
+			at.ErrorCode = code(part.Err)
+			if at.ErrorCode == errUnknownPartition && f.req.Version >= 13 {
+				at.ErrorCode = kerr.UnknownTopicID.Code // deleted while the request was parked
+			}
+			continue
+		}
+		if part.Batches != nil {
+			at.RecordBatches = part.Batches
+		}
+		for _, a := range part.Aborted {
+			r := kmsg.NewFetchResponseTopicPartitionAbortedTransaction()
+			r.ProducerID, r.FirstOffset = a.ProducerID, a.FirstOffset
+			at.AbortedTransactions = append(at.AbortedTransactions, r)
+		}
+		slices.SortFunc(at.AbortedTransactions, func(a, b kmsg.FetchResponseTopicPartitionAbortedTransaction) int {
+			return int(min(max(a.FirstOffset-b.FirstOffset, -1), 1))
+		})
+	}
+}

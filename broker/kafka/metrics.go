@@ -1,0 +1,42 @@
+package kafka
+
+import (
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+type metrics struct {
+	bytesIn, bytesOut prometheus.Counter
+	connections       prometheus.Gauge
+	seconds           map[int16]prometheus.Observer // by key: resolved once, not per request
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "penstock_broker_request_seconds",
+		Help:    "Time from a request's arrival to the end of its answer, waiting included.",
+		Buckets: []float64{.0001, .0005, .001, .005, .01, .05, .1, .5, 1, 5, 30},
+	}, []string{"request"})
+	m := &metrics{
+		bytesIn:     prometheus.NewCounter(prometheus.CounterOpts{Name: "penstock_broker_request_bytes_total", Help: "Bytes of requests."}),
+		bytesOut:    prometheus.NewCounter(prometheus.CounterOpts{Name: "penstock_broker_response_bytes_total", Help: "Bytes of answers."}),
+		connections: prometheus.NewGauge(prometheus.GaugeOpts{Name: "penstock_broker_connections", Help: "Open connections."}),
+		seconds:     map[int16]prometheus.Observer{},
+	}
+	for _, k := range table {
+		m.seconds[k.key] = seconds.WithLabelValues(strings.ToLower(kmsg.NameForKey(k.key)))
+	}
+	if reg != nil {
+		reg.MustRegister(seconds, m.bytesIn, m.bytesOut, m.connections)
+	}
+	return m
+}
+
+func (m *metrics) answered(key int16, d time.Duration) {
+	if o := m.seconds[key]; o != nil {
+		o.Observe(d.Seconds())
+	}
+}
