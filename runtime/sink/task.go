@@ -1,0 +1,388 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	connectapi "github.com/penstockio/penstock/connect-api"
+	"github.com/penstockio/penstock/connect-api/host"
+	"github.com/penstockio/penstock/runtime/convert"
+	"github.com/penstockio/penstock/runtime/kafka"
+	"github.com/penstockio/penstock/runtime/policy"
+	"github.com/penstockio/penstock/runtime/transform"
+)
+
+const (
+	batchBytes  = 1 << 20
+	pollRecords = 10_000
+)
+
+// Gate holds a task back while it is paused.
+type Gate interface {
+	Wait(ctx context.Context) error
+}
+
+// Config makes a task.
+type Config struct {
+	Connector  string // instance name
+	Plugin     string // name of the connector in its binary
+	Task       int
+	Props      map[string]string // the task's resolved configuration
+	Process    *host.Process
+	Clients    *kafka.Clients
+	Overrides  map[string]string // consumer.override.*
+	Group      string            // consumer group
+	Member     string            // group.instance.id: a restarted task takes its place at once
+	Session    time.Duration
+	Chain      *transform.Chain
+	Key, Value convert.Converter
+	Header     convert.HeaderConverter
+	Policy     *policy.Policy
+	DeadLetter *DeadLetter   // nil: none
+	Interval   time.Duration // between commits
+	Drain      time.Duration // for a clean stop
+	Metrics    *TaskMetrics
+	Log        *slog.Logger
+}
+
+// Task is a running task.
+type Task struct {
+	Config
+	stream *host.Sink
+	client *kgo.Client
+	gate   Gate
+	work   context.Context // ends when the task is cut off
+
+	flush    sync.Mutex // one flush at a time
+	flushed  chan struct{}
+	assigned chan *host.Assigned
+	revoked  chan struct{}
+	seeks    chan connectapi.Offsets
+	commitRq chan struct{}
+
+	mu        sync.Mutex
+	durable   connectapi.Offsets // called durable, not yet committed
+	committed connectapi.Offsets
+
+	stopping atomic.Bool // Stop was sent: the end of the stream is expected
+	failOnce sync.Once
+	failed   chan struct{}
+	failure  error
+
+	routes    map[routeKey]*connectapi.Route
+	lastKey   routeKey
+	lastRoute *connectapi.Route
+}
+
+type routeKey struct {
+	topic, from string
+	partition   int32
+	key, value  *connectapi.Schema
+}
+
+// Open opens the task in its plugin. Run joins the group.
+func Open(ctx context.Context, c Config, gate Gate) (*Task, error) {
+	t := &Task{
+		Config: c, gate: gate, flushed: make(chan struct{}, 1), assigned: make(chan *host.Assigned, 1), revoked: make(chan struct{}, 1),
+		seeks: make(chan connectapi.Offsets, 1), commitRq: make(chan struct{}, 1), failed: make(chan struct{}),
+		durable: connectapi.Offsets{}, committed: connectapi.Offsets{}, routes: map[routeKey]*connectapi.Route{},
+	}
+	var err error
+	if t.client, err = t.consumer(); err != nil {
+		return nil, err
+	}
+	t.stream, err = c.Process.OpenSink(ctx, host.SinkOptions{Connector: c.Plugin, Task: c.Task, Config: c.Props})
+	if err != nil {
+		t.client.CloseAllowingRebalance()
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *Task) consumer() (*kgo.Client, error) {
+	opts := []kgo.Opt{
+		kgo.AdjustFetchOffsetsFn(t.onAssigned), kgo.OnPartitionsRevoked(t.onRevoked), kgo.OnPartitionsLost(t.onLost),
+		kgo.SessionTimeout(t.Session), kgo.HeartbeatInterval(t.Session / 3), kgo.InstanceID(t.Member),
+	}
+	if re := t.Props["topics.regex"]; re != "" {
+		opts = append(opts, kgo.ConsumeRegex(), kgo.ConsumeTopics("^(?:"+re+")$"))
+	} else {
+		opts = append(opts, kgo.ConsumeTopics(kafka.SplitList(t.Props["topics"])...))
+	}
+	return t.Clients.Consumer(fmt.Sprintf("connector-consumer-%s-%d", t.Connector, t.Task), t.Group, t.Overrides, opts...)
+}
+
+// Run moves records until ctx ends, then flushes, commits and leaves, within the drain time. It returns nil after a
+// clean stop, else why the task failed.
+func (t *Task) Run(ctx context.Context) error {
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	t.work = work
+	var wg sync.WaitGroup
+	eventsDone := make(chan error, 1)
+	wg.Go(func() { err := t.events(work); eventsDone <- err; cancelOn(err, cancel) })
+	data, stopData := context.WithCancel(ctx)
+	wg.Go(func() { t.control(data) })
+	go func() {
+		select {
+		case <-t.failed:
+		case <-work.Done():
+		case <-data.Done():
+		}
+		stopData()
+	}()
+	err := t.data(data)
+	stopData()
+	if err != nil && ctx.Err() == nil {
+		t.fail(err)
+	}
+	clean := t.finish(work, ctx)
+	t.stream.Close()
+	cancel()
+	wg.Wait()
+	t.close(clean == nil)
+	select {
+	case <-t.failed:
+		return t.failure
+	default:
+	}
+	if err := <-eventsDone; err != nil && ctx.Err() == nil {
+		return err
+	}
+	return clean
+}
+
+func cancelOn(err error, cancel context.CancelFunc) {
+	if err != nil {
+		cancel()
+	}
+}
+
+// finish lets the plugin write what it holds, when the task stops without a failure (I2).
+func (t *Task) finish(work, ctx context.Context) error {
+	select {
+	case <-t.failed:
+		return nil
+	case <-work.Done():
+		return nil
+	default:
+	}
+	if ctx.Err() == nil {
+		return nil
+	}
+	drain, cancel := context.WithTimeout(work, t.Drain)
+	defer cancel()
+	if err := t.flushAndCommit(drain, true); err != nil {
+		return fmt.Errorf("the task did not drain within %v and was cut off; what was not committed is read again: %w", t.Drain, err)
+	}
+	t.stopping.Store(true)
+	if err := t.stream.Stop(); err != nil {
+		return nil //nolint:nilerr // everything is committed; the plugin has gone already
+	}
+	select {
+	case <-t.stream.Done():
+	case <-drain.Done():
+	}
+	return nil
+}
+
+// close leaves the group: at once after a clean stop, since its place is not needed; a failed task keeps its place for
+// the session, so that its restart takes it without a rebalance.
+func (t *Task) close(leave bool) {
+	t.client.CloseAllowingRebalance()
+	if !leave {
+		return
+	}
+	adm, err := t.Clients.Admin("leave-"+t.Connector, nil)
+	if err != nil {
+		return
+	}
+	defer adm.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if _, err := adm.LeaveGroup(ctx, kadm.LeaveGroup(t.Group).InstanceIDs(t.Member).Reason("the task was stopped")); err != nil {
+		t.Log.Debug("leaving the consumer group failed; the session will run out", "group", t.Group, "error", err)
+	}
+}
+
+func (t *Task) fail(err error) {
+	t.failOnce.Do(func() { t.failure = err; close(t.failed) })
+}
+
+// data polls and sends until ctx ends.
+func (t *Task) data(ctx context.Context) error {
+	batch := t.stream.NewBatch()
+	for {
+		if err := t.gate.Wait(ctx); err != nil {
+			return nil //nolint:nilerr // stopped while paused
+		}
+		select {
+		case to := <-t.seeks:
+			if err := t.seek(ctx, to); err != nil {
+				return err
+			}
+		default:
+		}
+		fetches := t.client.PollRecords(ctx, pollRecords)
+		if ctx.Err() != nil || fetches.IsClientClosed() {
+			t.client.AllowRebalance()
+			return nil
+		}
+		err := t.fetchErrors(fetches)
+		if err == nil {
+			err = t.send(ctx, batch, fetches)
+		}
+		t.client.AllowRebalance()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// fetchErrors fails the task for what will not go away; the client retries the rest by itself.
+func (t *Task) fetchErrors(fetches kgo.Fetches) error {
+	var first error
+	fetches.EachError(func(topic string, p int32, err error) {
+		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			return
+		}
+		if first == nil {
+			first = fmt.Errorf("reading topic %s, partition %d: %w", topic, p, err)
+		}
+	})
+	return first
+}
+
+func (t *Task) send(ctx context.Context, batch *host.SinkBatch, fetches kgo.Fetches) error {
+	next := connectapi.Offsets{}
+	var err error
+	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
+		for _, r := range p.Records {
+			if err != nil {
+				return
+			}
+			t.Metrics.read.Inc()
+			if err = t.convert(batch, r); err != nil {
+				return
+			}
+			next[connectapi.TopicPartition{Topic: r.Topic, Partition: r.Partition}] = r.Offset + 1
+			if batch.Size() >= batchBytes {
+				if err = t.stream.Send(t.work, batch, next); err != nil {
+					return
+				}
+				clear(next)
+			}
+		}
+		if n := len(p.Records); n > 0 {
+			t.Metrics.lag(p.Topic, p.Partition, p.HighWatermark-p.Records[n-1].Offset-1)
+		}
+	})
+	if err != nil || len(next) == 0 {
+		return t.gone(err)
+	}
+	if ctx.Err() != nil && batch.Len() == 0 {
+		return nil
+	}
+	return t.gone(t.stream.Send(t.work, batch, next))
+}
+
+// gone lets the events goroutine tell why a stream broke: it knows more than a failed send does.
+func (t *Task) gone(err error) error {
+	if err == nil {
+		return nil
+	}
+	select {
+	case <-t.stream.Done():
+		return nil
+	default:
+		return err
+	}
+}
+
+// convert adds one record to the batch, or hands it to the error policy.
+func (t *Task) convert(batch *host.SinkBatch, r *kgo.Record) error {
+	rec := transform.Record{
+		Topic: r.Topic, Partition: r.Partition, Millis: connectapi.NoTime,
+		Origin: connectapi.Origin{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset},
+	}
+	if !r.Timestamp.IsZero() {
+		rec.Millis = r.Timestamp.UnixMilli()
+	}
+	var err error
+	if rec.Key, err = t.Key.Decode(r.Topic, r.Key); err != nil {
+		return t.rejected(policy.KeyConverter, r, err)
+	}
+	if rec.Value, err = t.Value.Decode(r.Topic, r.Value); err != nil {
+		return t.rejected(policy.ValueConverter, r, err)
+	}
+	for _, h := range r.Headers {
+		rec.Headers = append(rec.Headers, connectapi.Header{Name: h.Key, Value: t.Header.DecodeHeader(h.Value)})
+	}
+	keep, err := t.Chain.Apply(&rec)
+	if err != nil {
+		return t.rejected(policy.Transformation, r, err)
+	}
+	if !keep {
+		return nil
+	}
+	err = batch.Append(t.route(&rec), rec.Millis, r.Offset, rec.Key.Encoded(), rec.Value.Encoded(), rec.Headers...)
+	if err != nil {
+		return t.rejected(policy.TaskPut, r, err)
+	}
+	t.Metrics.sent.Inc()
+	return nil
+}
+
+func (t *Task) rejected(stage policy.Stage, r *kgo.Record, err error) error {
+	at := connectapi.Origin{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}
+	if t.DeadLetter != nil {
+		if dlq := t.DeadLetter.Write(t.work, r, stage, t.Connector, t.Task, err); dlq != nil {
+			return dlq
+		}
+	}
+	return t.Policy.Failed(stage, at, err)
+}
+
+// route gives the shared route of records with the same topic, partition and schemas.
+func (t *Task) route(r *transform.Record) *connectapi.Route {
+	k := routeKey{topic: r.Topic, partition: r.Origin.Partition, key: r.Key.Schema(), value: r.Value.Schema()}
+	if r.Topic != r.Origin.Topic {
+		k.from = r.Origin.Topic
+	}
+	if k == t.lastKey && t.lastRoute != nil {
+		return t.lastRoute
+	}
+	route, ok := t.routes[k]
+	if !ok {
+		k.topic, k.from = strings.Clone(k.topic), strings.Clone(k.from)
+		route = &connectapi.Route{Topic: k.topic, Partition: k.partition, Key: k.key, Value: k.value, ReadFrom: k.from}
+		if len(t.routes) >= 1<<14 {
+			clear(t.routes)
+		}
+		t.routes[k] = route
+	}
+	t.lastKey, t.lastRoute = k, route
+	return route
+}
+
+func (t *Task) seek(ctx context.Context, to connectapi.Offsets) error {
+	set := map[string]map[int32]kgo.EpochOffset{}
+	for tp, o := range to {
+		if set[tp.Topic] == nil {
+			set[tp.Topic] = map[int32]kgo.EpochOffset{}
+		}
+		set[tp.Topic][tp.Partition] = kgo.EpochOffset{Epoch: -1, Offset: o}
+	}
+	t.client.SetOffsets(set)
+	_, err := t.assign(ctx, to)
+	return err
+}
