@@ -128,6 +128,15 @@ func (r *Reader) Blob() []byte {
 	return r.take(int(n - 1))
 }
 
+// SkipRow passes one row of a batch: its length and so many bytes.
+func (r *Reader) SkipRow() {
+	n := r.Uvarint()
+	if r.err == nil && n > uint64(r.Len()) {
+		r.fail(fmt.Sprintf("a row of %d bytes with %d left", n, r.Len()))
+	}
+	r.take(int(n))
+}
+
 // Union reads what stands before an optional value inside another: false for null.
 func (r *Reader) Union() bool {
 	switch n := r.Int(); n {

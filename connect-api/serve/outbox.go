@@ -1,0 +1,238 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/penstockio/penstock/connect-api"
+	"github.com/penstockio/penstock/connect-api/connectpb"
+	"github.com/penstockio/penstock/connect-api/internal/wire"
+)
+
+// outbox holds what was read and not yet sent: Read goes on filling the next batch meanwhile, and small reads become one
+// batch.
+type outbox struct {
+	maxBatch int
+
+	mu      sync.Mutex
+	acc     *connectapi.Batch
+	since   time.Time // acc's first row
+	schemas []connectapi.AnnouncedSchema
+	routes  []connectapi.AnnouncedRoute
+	credit  int
+	based   bool
+
+	changed chan struct{} // to the sender: rows or credit came
+	room    chan struct{} // to the reader: acc was taken
+
+	lastID uint64 // the sender's
+}
+
+func (o *outbox) init(maxBatch int) {
+	o.maxBatch = maxBatch
+	o.acc = connectapi.NewBatch(nil)
+	o.changed, o.room = make(chan struct{}, 1), make(chan struct{}, 1)
+}
+
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+func (o *outbox) grant(n int) {
+	o.mu.Lock()
+	o.credit += n
+	o.mu.Unlock()
+	poke(o.changed)
+}
+
+// add moves b's rows behind those that wait, once there is room (I5). When ctx ends first they are kept all the same: what
+// was read is sent.
+func (o *outbox) add(ctx context.Context, b *connectapi.Batch, catalog *connectapi.Catalog) {
+	if b.Len() == 0 && len(b.Marks()) == 0 {
+		return
+	}
+	for {
+		o.mu.Lock()
+		waiting := o.acc.Len() > 0 || len(o.acc.Marks()) > 0
+		if !waiting || o.acc.Size()+b.Size() <= o.maxBatch {
+			if !waiting {
+				o.since = time.Now()
+			}
+			if o.acc.Merge(b) {
+				schemas, routes := catalog.Announce()
+				o.schemas, o.routes = append(o.schemas, schemas...), append(o.routes, routes...)
+				if !o.based { // from now on all times count from one base, so that batches merge
+					o.based = true
+					b.SetBase(o.acc.Base())
+				}
+				full := o.acc.Size() >= o.maxBatch/2
+				o.mu.Unlock()
+				if !waiting || full {
+					poke(o.changed)
+				}
+				return
+			}
+		}
+		o.mu.Unlock()
+		poke(o.changed)
+		select {
+		case <-o.room:
+		case <-ctx.Done():
+			ctx = context.WithoutCancel(ctx) // the sender still takes what waits
+		}
+	}
+}
+
+// parcel is what the sender sends at once.
+type parcel struct {
+	schemas []connectapi.AnnouncedSchema
+	routes  []connectapi.AnnouncedRoute
+	rows    []byte
+	count   int
+	base    int64
+	marks   []connectapi.Mark
+}
+
+// take returns what is due, or how long to wait for it; 0: until something changes.
+func (o *outbox) take(now time.Time, hurry bool) (p *parcel, wait time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.acc.Len() == 0 && len(o.acc.Marks()) == 0 || o.credit <= 0 {
+		return nil, 0
+	}
+	if age := now.Sub(o.since); !hurry && o.acc.Size() < o.maxBatch/2 && age < batchAge {
+		return nil, batchAge - age
+	}
+	size := o.acc.Size()
+	p = &parcel{
+		schemas: o.schemas, routes: o.routes, count: o.acc.Len(), base: o.acc.Base(),
+		marks: append([]connectapi.Mark(nil), o.acc.Marks()...),
+	}
+	p.rows = o.acc.Detach(*connectpb.Buffers.Get(max(size, 1<<10)))
+	o.schemas, o.routes = nil, nil
+	o.credit -= len(p.rows)
+	poke(o.room)
+	return p, 0
+}
+
+func (o *outbox) empty() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.acc.Len() == 0 && len(o.acc.Marks()) == 0
+}
+
+// sendLoop sends batches until reading has ended and all that was read is sent.
+func (t *source) sendLoop() error {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	ended := t.readEnd
+	for {
+		over := ended == nil
+		p, wait := t.out.take(time.Now(), over)
+		if p != nil {
+			if err := t.sendParcel(p); err != nil {
+				return err
+			}
+			continue
+		}
+		if over && t.out.empty() {
+			return nil
+		}
+		if wait == 0 {
+			wait = time.Hour
+		}
+		timer.Reset(wait)
+		select {
+		case <-t.out.changed:
+		case <-timer.C:
+		case <-ended:
+			ended = nil
+		case <-t.hang():
+			return fmt.Errorf("Read did not return within %v after stop", readGrace)
+		case <-t.ctx.Done():
+			return t.ctx.Err()
+		}
+	}
+}
+
+// hang fires when Read has been asked to return for too long.
+func (t *source) hang() <-chan time.Time {
+	select {
+	case <-t.stopC:
+	default:
+		return nil
+	}
+	t.endMu.Lock()
+	defer t.endMu.Unlock()
+	if t.hangTimer == nil {
+		t.hangTimer = time.NewTimer(readGrace)
+	}
+	select {
+	case <-t.readEnd:
+		return nil
+	default:
+		return t.hangTimer.C
+	}
+}
+
+func (t *source) sendParcel(p *parcel) error {
+	for _, a := range p.schemas {
+		if err := t.tell(&connectpb.FromSource{Msg: &connectpb.FromSource_Schema{Schema: wire.Schema(a.ID, a.Schema)}}); err != nil {
+			return err
+		}
+	}
+	for _, a := range p.routes {
+		if err := t.tell(&connectpb.FromSource{Msg: &connectpb.FromSource_Route{Route: wire.Route(a)}}); err != nil {
+			return err
+		}
+	}
+	if len(p.rows) <= t.limit {
+		return t.sendBatch(p.rows, p.count, p.base, p.marks)
+	}
+	return t.sendParts(p)
+}
+
+// sendParts splits rows that are too many for one message, at their borders.
+func (t *source) sendParts(p *parcel) error {
+	r := connectapi.NewReader(p.rows)
+	from, count, sent := 0, 0, 0
+	flush := func(to int, last bool) error {
+		var marks []connectapi.Mark
+		for len(p.marks) > 0 && (last || p.marks[0].Rows <= sent+count) {
+			m := p.marks[0]
+			m.Rows -= sent
+			marks = append(marks, m)
+			p.marks = p.marks[1:]
+		}
+		rows := *connectpb.Buffers.Get(to - from)
+		copy(rows, p.rows[from:to])
+		err := t.sendBatch(rows, count, p.base, marks)
+		from, sent, count = to, sent+count, 0
+		return err
+	}
+	for r.Len() > 0 {
+		at := r.Offset()
+		r.SkipRow()
+		if count > 0 && r.Offset()-from > t.limit {
+			if err := flush(at, false); err != nil {
+				return err
+			}
+		}
+		count++
+	}
+	return flush(len(p.rows), true)
+}
+
+func (t *source) sendBatch(rows []byte, count int, base int64, marks []connectapi.Mark) error {
+	t.out.lastID++
+	t.acks.sent(t.out.lastID, marks)
+	return t.send(&connectpb.Frame{
+		Field: connectpb.SourceBatchField, IsBatch: true, ID: t.out.lastID, Count: uint32(count), Base: base,
+		Positions: wire.Marks(marks), Rows: rows,
+	})
+}
