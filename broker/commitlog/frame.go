@@ -133,7 +133,7 @@ func (h *header) verify(head, payload []byte) error {
 		}
 		return nil
 	}
-	if crc32.Checksum(payload, castagnoli) != h.payloadCRC {
+	if crcOf(payload) != h.payloadCRC {
 		return errors.New("its payload CRC does not hold")
 	}
 	return nil
@@ -156,3 +156,5 @@ var known = map[Kind]bool{
 	KindPad: true, KindEpoch: true, KindData: true, KindLogStart: true, KindQueue: true, KindTopic: true, KindConfig: true,
 	KindGroup: true, KindOffset: true, KindProducer: true, KindTxn: true, KindSynced: true, KindClosed: true, KindFooter: true,
 }
+
+func crcOf(payload []byte) uint32 { return crc32.Checksum(payload, castagnoli) }

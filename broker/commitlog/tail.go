@@ -76,7 +76,7 @@ func (t *tail) evict(released int64) {
 }
 
 func (t *tail) recycle(c *chunk) {
-	if c.gone && c.refs == 0 && cap(c.buf) == chunkSize && len(t.free) < 8 {
+	if c.gone && c.refs == 0 && cap(c.buf) == chunkSize && int64(len(t.free)) < max(1, t.limit/chunkSize/4) {
 		c.buf = c.buf[:0]
 		t.free = append(t.free, c)
 	}

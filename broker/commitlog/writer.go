@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"sync"
 	"time"
 
@@ -126,10 +125,7 @@ func (l *Log) reserve(size int64) error {
 		return fmt.Errorf("appending %d bytes: %w", size, ErrTooLarge)
 	}
 	if l.fillShort {
-		if l.o.Now().Sub(l.spaceTry).Abs() >= spaceRetry {
-			l.spaceTry = l.o.Now()
-			l.fill.wake()
-		}
+		l.retryFill()
 		return l.spaceErr
 	}
 	need := size
@@ -294,7 +290,7 @@ func (l *Log) put(k Kind, queue uint32, payload []byte, more bool, patch *Patch)
 		h.flags = FlagMore
 	}
 	if k != KindData {
-		h.payloadCRC = crc32.Checksum(stored, castagnoli)
+		h.payloadCRC = crcOf(stored)
 	}
 	putHeader(b, &h, stored)
 	r.Frames = append(r.Frames, Placed{
@@ -322,14 +318,29 @@ func (l *Log) End() {
 	l.mu.Unlock()
 }
 
-// Health says why appends are refused: a *FailedError, a *SpaceError, or nil.
+// Health says why appends are refused: a *FailedError, a *SpaceError, or nil. While space is missing it tries again, so
+// that a log nobody appends to because it is unhealthy becomes healthy.
 func (l *Log) Health() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.failed == nil && l.spaceErr != nil && !l.closing {
+		if l.fillShort {
+			l.retryFill()
+		} else if err := l.roll(); err == nil && len(l.queue) > 0 {
+			l.work.Signal()
+		}
+	}
 	if l.failed != nil {
 		return l.failed
 	}
 	return l.spaceErr
+}
+
+func (l *Log) retryFill() {
+	if l.o.Now().Sub(l.spaceTry).Abs() >= spaceRetry {
+		l.spaceTry = l.o.Now()
+		l.fill.wake()
+	}
 }
 
 // fail fences writing (I4). The lock is held.
@@ -376,6 +387,6 @@ func (r *Round) stamp(synced int64) {
 	if err != nil {
 		panic(err) // it was made by ensureRound
 	}
-	h.payloadCRC = crc32.Checksum(payload, castagnoli)
+	h.payloadCRC = crcOf(payload)
 	putHeader(r.synced, &h, payload)
 }
