@@ -105,5 +105,3 @@ func TestManySegments(t *testing.T) {
 }
 
 func vfsRemoveAll(x vfs.FS) error { return x.RemoveAll("/data/index") }
-
-func childMain() bool { return false }
