@@ -1,0 +1,154 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/penstockio/penstock/connect-api/host"
+	"github.com/penstockio/penstock/runtime/convert"
+	"github.com/penstockio/penstock/runtime/plugins"
+	"github.com/penstockio/penstock/runtime/policy"
+	"github.com/penstockio/penstock/runtime/sink"
+	"github.com/penstockio/penstock/runtime/source"
+	"github.com/penstockio/penstock/runtime/transform"
+)
+
+// builder makes a task out of its configuration and frees what it made.
+type builder struct {
+	rt     *Runtime
+	name   string
+	id     int
+	spec   TaskSpec
+	proc   *host.Process
+	plugin *plugins.Plugin
+	log    *slog.Logger
+
+	closers []func()
+}
+
+func (b *builder) close() {
+	for i := len(b.closers) - 1; i >= 0; i-- {
+		b.closers[i]()
+	}
+}
+
+// open gives the function that runs the task.
+func (b *builder) open(ctx context.Context, gate *source.Gate) (run func(context.Context) error, err error) {
+	cfg := b.spec.Connector
+	chain, err := transform.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	key, value, header, err := b.converters(cfg)
+	if err != nil {
+		return nil, err
+	}
+	task := strconv.Itoa(b.id)
+	pol := policy.New(cfg, b.log, b.rt.policy, b.name, task)
+	b.closers = append(b.closers, func() { b.rt.policy.Forget(b.name, task) })
+	if b.plugin.Sink {
+		t, err := b.sink(ctx, gate, chain, key, value, header, pol)
+		if err != nil {
+			return nil, err
+		}
+		return t.Run, nil
+	}
+	t, err := b.source(ctx, gate, chain, key, value, header, pol)
+	if err != nil {
+		return nil, err
+	}
+	return t.Run, nil
+}
+
+func (b *builder) source(ctx context.Context, gate *source.Gate, chain *transform.Chain, key, value convert.Converter, header convert.HeaderConverter, pol *policy.Policy) (*source.Task, error) {
+	task := strconv.Itoa(b.id)
+	p, err := b.rt.clients.Producer(fmt.Sprintf("connector-producer-%s-%d", b.name, b.id), under(b.spec.Connector, "producer.override."))
+	if err != nil {
+		return nil, err
+	}
+	b.closers = append(b.closers, p.Close, func() { b.rt.sources.Forget(b.name, task) })
+	topics, err := b.topics(p)
+	if err != nil {
+		return nil, err
+	}
+	return source.Open(ctx, source.Config{
+		Connector: b.name, Plugin: b.plugin.Name, Task: b.id, Props: b.props(), Process: b.proc, Producer: p, Offsets: b.rt.offsets,
+		Topics: topics, Chain: chain, Key: key, Value: value, Header: header, Policy: pol, Interval: b.rt.cfg.Interval, Drain: b.rt.cfg.Drain,
+		Metrics: b.rt.sources.Task(b.name, task), Log: b.log,
+	}, gate)
+}
+
+func (b *builder) sink(ctx context.Context, gate *source.Gate, chain *transform.Chain, key, value convert.Converter, header convert.HeaderConverter, pol *policy.Policy) (*sink.Task, error) {
+	task := strconv.Itoa(b.id)
+	dlq, err := sink.NewDeadLetter(ctx, b.spec.Connector, b.rt.clients)
+	if err != nil {
+		return nil, err
+	}
+	b.closers = append(b.closers, dlq.Close, func() { b.rt.sinks.Forget(b.name, task) })
+	overrides := under(b.spec.Connector, "consumer.override.")
+	group := valueOr(overrides["group.id"], "connect-"+b.name)
+	return sink.Open(ctx, sink.Config{
+		Connector: b.name, Plugin: b.plugin.Name, Task: b.id, Props: b.props(), Process: b.proc, Clients: b.rt.clients, Overrides: overrides,
+		Group: group, Member: fmt.Sprintf("%s-%s-%d", b.rt.cfg.Group, b.name, b.id), Session: b.rt.cfg.Session,
+		Chain: chain, Key: key, Value: value, Header: header, Policy: pol, DeadLetter: dlq, Interval: b.rt.cfg.Interval, Drain: b.rt.cfg.Drain,
+		Metrics: b.rt.sinks.Task(b.name, task), Log: b.log,
+	}, gate)
+}
+
+// props is what the plugin sees: the task's own keys; for a sink also which topics it reads.
+func (b *builder) props() map[string]string {
+	out := maps.Clone(b.spec.Task)
+	for _, k := range []string{"topics", "topics.regex"} {
+		if v, ok := b.spec.Connector[k]; ok && b.plugin.Sink {
+			if _, own := out[k]; !own {
+				out[k] = v
+			}
+		}
+	}
+	return out
+}
+
+func (b *builder) topics(p *kgo.Client) (*topics, error) {
+	return newTopics(b.spec.Connector, b.rt.cfg.TopicsEnable, b.rt.clients, p)
+}
+
+func (b *builder) converters(cfg map[string]string) (key, value convert.Converter, header convert.HeaderConverter, err error) {
+	class, sub := converterOf(cfg, b.rt.cfg.Defaults, "key.converter")
+	if key, err = convert.New(class, convert.Key, sub); err != nil {
+		return nil, nil, nil, fmt.Errorf("key.converter: %w", err)
+	}
+	class, sub = converterOf(cfg, b.rt.cfg.Defaults, "value.converter")
+	if value, err = convert.New(class, convert.Other, sub); err != nil {
+		return nil, nil, nil, fmt.Errorf("value.converter: %w", err)
+	}
+	class, sub = converterOf(cfg, b.rt.cfg.Defaults, "header.converter")
+	if header, err = convert.NewHeader(class, sub); err != nil {
+		return nil, nil, nil, fmt.Errorf("header.converter: %w", err)
+	}
+	return key, value, header, nil
+}
+
+// converterOf gives class and sub-keys: the connector's when it names a class, else the worker's, never mixed.
+func converterOf(cfg, defaults map[string]string, key string) (string, map[string]string) {
+	from := defaults
+	if cfg[key] != "" {
+		from = cfg
+	}
+	return from[key], under(from, key+".")
+}
+
+func under(cfg map[string]string, prefix string) map[string]string {
+	out := map[string]string{}
+	for k, v := range cfg {
+		if rest, ok := strings.CutPrefix(k, prefix); ok {
+			out[rest] = v
+		}
+	}
+	return out
+}

@@ -1,0 +1,183 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// connector is the connector unit: it splits the work into tasks, and watches for changes outside.
+type connector struct {
+	ready    map[string]string // configuration of the last good split; nil: none in this process
+	busy     bool
+	failures int
+	retryAt  time.Time
+	watch    context.CancelFunc
+	waiting  []chan error // restarts that wait for the next split
+}
+
+func (c *connector) stopWatch() {
+	if c.watch != nil {
+		c.watch()
+		c.watch = nil
+	}
+}
+
+// splitIfDue asks the plugin for tasks when the connector should run and its configuration is new.
+func (n *Runner) splitIfDue(d Desired) {
+	c := &n.conn
+	if !d.RunConnector || d.Target != Started {
+		c.stopWatch()
+		c.ready, c.retryAt = nil, time.Time{}
+		if d.RunConnector {
+			n.report(ConnectorUnit, Paused, "")
+		}
+		return
+	}
+	if c.busy || c.ready != nil && sameConfig(c.ready, d.Config) || time.Now().Before(c.retryAt) {
+		return
+	}
+	c.stopWatch()
+	c.busy, c.retryAt = true, time.Time{}
+	proc, plugin, cfg := n.proc, n.plugin, d.Config
+	go func() {
+		ctx, cancel := context.WithTimeout(n.ctx, 90*time.Second)
+		defer cancel()
+		var tasks []map[string]string
+		maxTasks, err := strconv.Atoi(valueOr(cfg["tasks.max"], "1"))
+		if err == nil {
+			tasks, err = proc.Tasks(ctx, plugin.Name, cfg, maxTasks, nil)
+		}
+		if err == nil && len(tasks) > maxTasks && cfg["tasks.max.enforce"] != "false" {
+			err = fmt.Errorf("the connector %s made %d tasks, more than tasks.max=%d", plugin.Name, len(tasks), maxTasks)
+		}
+		n.post(func() { n.split(cfg, tasks, err) }, func() {})
+	}()
+}
+
+func valueOr(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// split takes the outcome in.
+func (n *Runner) split(cfg map[string]string, tasks []map[string]string, err error) {
+	c := &n.conn
+	c.busy = false
+	for _, w := range c.waiting {
+		w <- err
+	}
+	c.waiting = nil
+	if n.ctx.Err() != nil || n.proc == nil {
+		return // the process died under it: its end is told already
+	}
+	if err != nil {
+		wait := min(splitBackoff<<min(c.failures, 10), maxBackoff)
+		c.failures++
+		c.retryAt = time.Now().Add(wait)
+		n.log.Error("the connector could not make its tasks, trying again", "error", err, "in", wait)
+		n.report(ConnectorUnit, Failed, fmt.Sprintf("making the connector's tasks: %v", err))
+		return
+	}
+	c.failures, c.ready = 0, cfg
+	n.report(ConnectorUnit, Running, "")
+	n.cb.TaskConfigs(n.name, cfg, tasks)
+	n.startWatch(cfg)
+}
+
+// startWatch keeps an eye on the outside for as long as this configuration holds: a change asks for tasks again.
+func (n *Runner) startWatch(cfg map[string]string) {
+	ctx, cancel := context.WithCancel(n.ctx)
+	n.conn.watch = cancel
+	proc, plugin := n.proc, n.plugin
+	go func() {
+		err := proc.Watch(ctx, plugin.Name, cfg, func() {
+			n.post(func() { n.conn.ready = nil }, func() {})
+		})
+		if err != nil && ctx.Err() == nil {
+			n.log.Debug("the plugin does not watch for changes any more", "error", err)
+		}
+	}()
+}
+
+// restart is a request to start units again.
+type restart struct {
+	connector  bool
+	tasks      bool
+	task       int // one task alone, if single
+	single     bool
+	onlyFailed bool
+	done       chan error
+}
+
+// RestartConnector splits the work again and waits for the outcome.
+func (n *Runner) RestartConnector(ctx context.Context) error {
+	return n.ask(ctx, restart{connector: true, done: make(chan error, 1)})
+}
+
+// RestartTask starts one task again; it does not wait until it runs.
+func (n *Runner) RestartTask(ctx context.Context, id int) error {
+	return n.ask(ctx, restart{single: true, task: id, done: make(chan error, 1)})
+}
+
+// Restart starts the connector, and its tasks if asked, again; with onlyFailed those alone that failed.
+func (n *Runner) Restart(ctx context.Context, tasks, onlyFailed bool) error {
+	return n.ask(ctx, restart{connector: true, tasks: tasks, onlyFailed: onlyFailed, done: make(chan error, 1)})
+}
+
+func (n *Runner) ask(ctx context.Context, r restart) error {
+	select {
+	case n.restarts <- r:
+	case <-n.done:
+		return fmt.Errorf("connector %s does not run here any more", n.name)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-r.done:
+		return err
+	case <-n.done:
+		return fmt.Errorf("connector %s was stopped meanwhile", n.name)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (n *Runner) restart(r restart) {
+	d := n.get()
+	if n.proc == nil {
+		n.retryAt = time.Time{} // whatever was waited for: try now
+	}
+	restartOne := func(id int) {
+		if r.onlyFailed && n.reported[id].State != Failed {
+			return
+		}
+		if t, ok := n.tasks[id]; ok {
+			t.stop()
+			t.again = true
+		}
+		delete(n.reported, id)
+	}
+	if r.single {
+		restartOne(r.task)
+	}
+	if r.tasks {
+		for id := range d.Tasks {
+			restartOne(id)
+		}
+	}
+	if !r.connector || r.onlyFailed && n.reported[ConnectorUnit].State != Failed || !d.RunConnector || d.Target != Started {
+		r.done <- nil
+		return
+	}
+	n.conn.ready, n.conn.retryAt = nil, time.Time{}
+	delete(n.reported, ConnectorUnit)
+	if r.tasks {
+		r.done <- nil
+		return
+	}
+	n.conn.waiting = append(n.conn.waiting, r.done)
+}

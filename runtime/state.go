@@ -1,0 +1,58 @@
+package runtime
+
+// ConnectorUnit is the task number that stands for the connector itself.
+const ConnectorUnit = -1
+
+// State is the state of a connector or task.
+type State string
+
+// The states a node reports.
+const (
+	Running    State = "RUNNING"
+	Paused     State = "PAUSED"
+	Stopped    State = "STOPPED"
+	Failed     State = "FAILED"
+	Unassigned State = "UNASSIGNED"
+	Restarting State = "RESTARTING"
+)
+
+// Target is what the user wants a connector to be.
+type Target string
+
+// The targets.
+const (
+	Started Target = "STARTED"
+	OnPause Target = "PAUSED"
+	OnStop  Target = "STOPPED"
+)
+
+// Status is a change of a unit's state.
+type Status struct {
+	Connector string
+	Task      int // or ConnectorUnit
+	State     State
+	Trace     string // why it failed, for people
+}
+
+// TaskSpec is a task's configuration and the connector configuration it was made from.
+type TaskSpec struct {
+	Connector map[string]string
+	Task      map[string]string
+}
+
+// Desired is all that should run of one connector on this node.
+type Desired struct {
+	Config       map[string]string // as the user wrote it
+	Target       Target
+	RunConnector bool
+	Tasks        map[int]TaskSpec
+}
+
+func (d Desired) nothing() bool { return !d.RunConnector && len(d.Tasks) == 0 }
+
+// Callbacks are how a runner tells its caller; they must not block.
+type Callbacks struct {
+	Status func(Status)
+	// TaskConfigs hands over the tasks the connector wants, made from the configuration given.
+	TaskConfigs func(connector string, from map[string]string, tasks []map[string]string)
+}

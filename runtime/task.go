@@ -1,0 +1,177 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/penstockio/penstock/connect-api/host"
+	"github.com/penstockio/penstock/runtime/plugins"
+	"github.com/penstockio/penstock/runtime/source"
+)
+
+// task is one task on this node. Its fields are the loop's; run works beside it.
+type task struct {
+	id      int
+	spec    TaskSpec
+	gate    *source.Gate
+	cancel  context.CancelFunc
+	open    bool // the plugin has opened it
+	paused  bool
+	crashed bool // its process died
+	again   bool // to be started again once it has ended
+	ended   bool
+	err     error
+}
+
+func (t *task) live() bool { return !t.ended }
+
+func (t *task) stop() { t.cancel() }
+
+// stopUnwanted stops tasks that should not run, or not with this configuration; they leave the map when they end.
+func (n *Runner) stopUnwanted(d Desired) {
+	for id, t := range n.tasks {
+		spec, wanted := d.Tasks[id]
+		if wanted && d.Target != OnStop && sameConfig(spec.Task, t.spec.Task) && sameConfig(spec.Connector, t.spec.Connector) {
+			continue
+		}
+		if t.ended {
+			delete(n.tasks, id)
+			delete(n.reported, id)
+			continue
+		}
+		t.again = wanted
+		t.stop()
+	}
+	for id := range n.reported {
+		_, wanted := d.Tasks[id]
+		_, runs := n.tasks[id]
+		if id != ConnectorUnit && !wanted && !runs {
+			delete(n.reported, id)
+		}
+	}
+	if !d.RunConnector {
+		delete(n.reported, ConnectorUnit)
+	}
+}
+
+// startMissing starts wanted tasks. A failed one stays failed until it is asked for again; one whose process died is
+// started with the new process.
+func (n *Runner) startMissing(d Desired) {
+	for id, spec := range d.Tasks {
+		if t, ok := n.tasks[id]; ok {
+			if !t.ended || !t.crashed && !t.again {
+				continue
+			}
+			delete(n.tasks, id)
+		}
+		if d.Target != Started {
+			n.report(id, Paused, "")
+			continue
+		}
+		n.startTask(id, spec)
+	}
+}
+
+func (n *Runner) startTask(id int, spec TaskSpec) {
+	ctx, cancel := context.WithCancel(n.ctx)
+	t := &task{id: id, spec: spec, gate: source.NewGate(true), cancel: cancel}
+	n.tasks[id] = t
+	proc, plugin := n.proc, n.plugin
+	go func() {
+		err := n.runTask(ctx, t, proc, plugin)
+		cancel()
+		n.post(func() { n.taskEnded(t, err) }, func() {})
+	}()
+}
+
+// runTask opens the task, tells that it runs, and stays with it to its end.
+func (n *Runner) runTask(ctx context.Context, t *task, proc *host.Process, plugin *plugins.Plugin) (err error) {
+	b := builder{rt: n.rt, name: n.name, id: t.id, spec: t.spec, proc: proc, plugin: plugin, log: n.log.With("task", t.id)}
+	defer b.close()
+	run, err := b.open(ctx, t.gate)
+	if err != nil {
+		return fmt.Errorf("starting the task: %w", err)
+	}
+	n.post(func() { n.taskOpened(t) }, func() {})
+	return run(ctx)
+}
+
+func (n *Runner) taskOpened(t *task) {
+	if n.tasks[t.id] != t || t.ended {
+		return
+	}
+	t.open = true
+	n.setTaskPause(t, n.get().Target == OnPause)
+}
+
+func (n *Runner) setPause(d Desired) {
+	for _, t := range n.tasks {
+		if t.open && !t.ended {
+			n.setTaskPause(t, d.Target == OnPause)
+		}
+	}
+	if d.RunConnector && d.Target == OnPause {
+		n.report(ConnectorUnit, Paused, "")
+	}
+}
+
+func (n *Runner) setTaskPause(t *task, paused bool) {
+	t.paused = paused
+	t.gate.Set(!paused)
+	if paused {
+		n.report(t.id, Paused, "")
+	} else {
+		n.report(t.id, Running, "")
+	}
+}
+
+func (n *Runner) taskEnded(t *task, err error) {
+	t.ended, t.err = true, err
+	if n.tasks[t.id] != t {
+		return
+	}
+	d := n.get()
+	_, wanted := d.Tasks[t.id]
+	stopping := n.ctx.Err() != nil
+	switch {
+	case stopping || !wanted || t.again || d.Target == OnStop:
+		if err != nil && !t.crashed {
+			n.log.Warn("a task did not stop cleanly", "task", t.id, "error", err)
+		}
+		delete(n.tasks, t.id)
+		if stopping || wanted && d.Target != OnStop {
+			return
+		}
+		delete(n.reported, t.id)
+	case t.crashed || n.diedUnder(t, err):
+		t.crashed = true // told by the process's end, with its reason
+	case err != nil:
+		n.log.Error("a task failed", "task", t.id, "error", err)
+		n.report(t.id, Failed, n.trace(t, err))
+	default:
+		n.report(t.id, Unassigned, "")
+	}
+}
+
+// diedUnder tells that the error is the process's end, which the loop may learn of a moment later.
+func (n *Runner) diedUnder(t *task, err error) bool {
+	if n.proc == nil {
+		return n.procErr != nil
+	}
+	select {
+	case <-n.proc.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// trace is what status shows: the cause first, then where.
+func (n *Runner) trace(t *task, err error) string {
+	var b strings.Builder
+	b.WriteString(err.Error())
+	b.WriteString("\nconnector " + n.name + ", task " + strconv.Itoa(t.id))
+	return b.String()
+}
