@@ -67,7 +67,9 @@ func client(t testing.TB, b *Broker, opts ...kgo.Opt) *kgo.Client {
 	return cl
 }
 
-func admin(t testing.TB, b *Broker) *kadm.Client { return kadm.NewClient(client(t, b)) }
+func newAdmin(cl *kgo.Client) *kadm.Client { return kadm.NewClient(cl) }
+
+func admin(t testing.TB, b *Broker) *kadm.Client { return newAdmin(client(t, b)) }
 
 // inside dials a broker over the connection inside the process.
 func inside(b *Broker) kgo.Opt {

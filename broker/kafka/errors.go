@@ -46,6 +46,8 @@ func code(err error) int16 {
 		return kerr.OffsetOutOfRange.Code
 	case errors.As(err, &corrupt):
 		return kerr.CorruptMessage.Code
+	case errors.Is(err, store.ErrTooLarge):
+		return kerr.MessageTooLarge.Code
 	case errors.Is(err, store.ErrNoQueue):
 		return errUnknownPartition
 	case errors.Is(err, store.ErrStorage):
