@@ -78,7 +78,9 @@ func (l *Log) Recover(cp Checkpoint) (Recovery, error) {
 // with frames.
 func (l *Log) scanStart(cp Checkpoint) (*scanState, error) {
 	i := l.segmentAt(cp.Position)
-	if cp.Closed && i >= 0 && cp.Position > l.segs[i].first {
+	if closed, err := l.closedBefore(cp, i); err != nil {
+		return nil, err
+	} else if closed {
 		return &scanState{pos: cp.Position, groupEnd: cp.Position, epoch: cp.Epoch, time: cp.Time, seg: i}, nil
 	}
 	start := len(l.segs) - 1
@@ -98,6 +100,22 @@ func (l *Log) scanStart(cp Checkpoint) (*scanState, error) {
 	}
 	s := l.segs[start]
 	return &scanState{pos: s.first, groupEnd: s.first, epoch: s.epoch, time: cp.Time, seg: start}, nil
+}
+
+// closedBefore tells whether the log really holds the frame of a clean stop right before the checkpoint: it does not if
+// an older copy of it was put in place.
+func (l *Log) closedBefore(cp Checkpoint, i int) (bool, error) {
+	at := cp.Position - FrameSize(0)
+	if !cp.Closed || i < 0 || at < l.segs[i].first {
+		return false, nil
+	}
+	sc := &scanner{fs: l.fs}
+	sc.enter(l.segs[i])
+	h, _, err := sc.frame(at)
+	if errors.As(err, new(invalid)) {
+		return false, nil
+	}
+	return err == nil && h.kind == KindClosed && h.epoch == cp.Epoch, err
 }
 
 // scanFrames moves st over valid frames up to D.

@@ -108,6 +108,7 @@ func (l *Log) Begin(size int64) error {
 	for l.failed == nil && !l.closing && l.inflight > 0 && l.inflight+size > l.o.TailBytes {
 		l.room.Wait()
 	}
+	l.lastTime = max(l.lastTime, l.o.Now().UnixMilli())
 	err := l.reserve(size)
 	if err != nil {
 		l.mu.Unlock()
@@ -247,11 +248,9 @@ func (l *Log) account(r *Round, n int64) {
 	l.inflight += n
 }
 
-// Now is the append time of the frames being placed, Unix ms: it never goes back. Only between Begin and End.
-func (l *Log) Now() int64 {
-	l.lastTime = max(l.lastTime, l.o.Now().UnixMilli())
-	return l.lastTime
-}
+// Now is the append time of the frames being placed, Unix ms: one for all between Begin and End, and never going back.
+// Only between Begin and End.
+func (l *Log) Now() int64 { return l.lastTime }
 
 // Patch is what the sequencer writes into the stored copy of a record batch.
 type Patch struct {
