@@ -16,7 +16,7 @@ import (
 
 	"github.com/penstockio/penstock/connect-api"
 	"github.com/penstockio/penstock/connect-api/host"
-	"github.com/penstockio/penstock/connect-api/internal/plugintest"
+	"github.com/penstockio/penstock/connect-api/plugintest"
 )
 
 func TestMain(m *testing.M) {

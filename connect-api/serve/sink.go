@@ -122,8 +122,11 @@ func (t *sink) grant(n int) error {
 	return t.tell(&connectpb.FromSink{Msg: &connectpb.FromSink_Credit{Credit: &connectpb.Credit{Bytes: uint64(n)}}})
 }
 
-// Report tells the host what the task waits for.
+// Report tells the host what the task waits for; not more often than a person reads.
 func (t *sink) Report(waitingFor string, metrics map[string]float64) {
+	if !t.reportDue(waitingFor) {
+		return
+	}
 	_ = t.tell(&connectpb.FromSink{Msg: &connectpb.FromSink_Report{Report: report(waitingFor, metrics)}}) // a broken stream shows elsewhere
 }
 

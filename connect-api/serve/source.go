@@ -184,8 +184,11 @@ func (t *source) receive() {
 	}
 }
 
-// Report tells the host what the task waits for.
+// Report tells the host what the task waits for; not more often than a person reads.
 func (t *source) Report(waitingFor string, metrics map[string]float64) {
+	if !t.reportDue(waitingFor) {
+		return
+	}
 	_ = t.tell(&connectpb.FromSource{Msg: &connectpb.FromSource_Report{Report: report(waitingFor, metrics)}}) // a broken stream shows elsewhere
 }
 

@@ -24,6 +24,25 @@ type stream struct {
 	def  *connectapi.Definition
 
 	mu sync.Mutex // sending: gRPC allows one sender
+
+	reportMu   sync.Mutex
+	reported   string
+	reportedAt time.Time
+}
+
+// reportEvery bounds how often the same is reported.
+const reportEvery = 500 * time.Millisecond
+
+// reportDue says whether a report is worth a message: another reason to wait, or some time after the last.
+func (s *stream) reportDue(waitingFor string) bool {
+	s.reportMu.Lock()
+	defer s.reportMu.Unlock()
+	now := time.Now()
+	if waitingFor == s.reported && now.Sub(s.reportedAt) < reportEvery {
+		return false
+	}
+	s.reported, s.reportedAt = waitingFor, now
+	return true
 }
 
 func (s *stream) send(f *connectpb.Frame) error {
