@@ -124,3 +124,8 @@ func values(t testing.TB, s *Store, q queue.ID, from int64) []string {
 		res.Release()
 	}
 }
+
+// ID and batchOf keep concurrent tests readable.
+type ID = queue.ID
+
+func batchOf(b []byte) batch.Batch { return b }
