@@ -97,7 +97,7 @@ func Open(cfg Config, log *slog.Logger, reg prometheus.Registerer) (_ *Broker, e
 
 // compose makes the coordinators and the server over the store.
 func (b *Broker) compose(cfg Config, set settings, log *slog.Logger, reg prometheus.Registerer) {
-	b.topics = topic.New(b.store, topic.NewDefaults(set), log, reg)
+	b.topics = topic.New(b.store, topic.NewDefaults(set.given(cfg.Settings)), log, reg)
 	b.groups = group.New(b.store, group.Config{
 		MinSession:    set.ms(minSessionMs),
 		MaxSession:    set.ms(maxSessionMs),

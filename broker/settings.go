@@ -141,6 +141,17 @@ func (s settings) is(name string) bool { return s[name] == "true" }
 
 func (s settings) ms(name string) time.Duration { return time.Duration(s.num(name)) * time.Millisecond }
 
+// given are the settings the user gave and that are known.
+func (s settings) given(by map[string]string) map[string]string {
+	out := map[string]string{}
+	for name := range by {
+		if v, ok := s[name]; ok {
+			out[name] = v
+		}
+	}
+	return out
+}
+
 // shown lists the settings for DescribeConfigs.
 func (s settings) shown(given map[string]string) []kafka.BrokerSetting {
 	out := make([]kafka.BrokerSetting, 0, len(Keys))

@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"os"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -187,11 +189,27 @@ func (c *conn) handle(ctx context.Context, frame []byte) bool {
 	if tooNew {
 		a.resp = versionsAnswer(0, errUnsupportedVersion)
 	} else {
-		a = k.handle(c.s, &call{ctx: ctx, session: session, req: req, arrived: arrived})
+		a, err = c.call(k, &call{ctx: ctx, session: session, req: req, arrived: arrived})
+		if err != nil {
+			c.log.Error("ending a connection", "client", h.clientID, "request", kmsg.NameForKey(h.key), "version", h.version, "error", err)
+			c.bytes.Release(c.weight(len(frame)))
+			return false
+		}
 	}
 	c.s.throttle(session, h.key, a.resp)
 	c.out <- delivery{answer: a, correlation: h.correlation, key: h.key, arrived: arrived, bytes: c.weight(len(frame))}
 	return true
+}
+
+// call runs a handler. A panic in one is a bug of ours: it ends this connection and not the broker that others use.
+func (c *conn) call(k *apiKey, in *call) (a answer, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.s.metrics.panics.Inc()
+			err = fmt.Errorf("the handler panicked: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return k.handle(c.s, in), nil
 }
 
 // writeChunk is how much of an answer one write deadline covers.

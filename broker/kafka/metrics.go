@@ -11,6 +11,7 @@ import (
 type metrics struct {
 	bytesIn, bytesOut prometheus.Counter
 	connections       prometheus.Gauge
+	panics            prometheus.Counter
 	seconds           map[int16]prometheus.Observer // by key: resolved once, not per request
 }
 
@@ -24,13 +25,14 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		bytesIn:     prometheus.NewCounter(prometheus.CounterOpts{Name: "penstock_broker_request_bytes_total", Help: "Bytes of requests."}),
 		bytesOut:    prometheus.NewCounter(prometheus.CounterOpts{Name: "penstock_broker_response_bytes_total", Help: "Bytes of answers."}),
 		connections: prometheus.NewGauge(prometheus.GaugeOpts{Name: "penstock_broker_connections", Help: "Open connections."}),
+		panics:      prometheus.NewCounter(prometheus.CounterOpts{Name: "penstock_broker_request_panics_total", Help: "Requests whose handler panicked: each is a bug."}),
 		seconds:     map[int16]prometheus.Observer{},
 	}
 	for _, k := range table {
 		m.seconds[k.key] = seconds.WithLabelValues(strings.ToLower(kmsg.NameForKey(k.key)))
 	}
 	if reg != nil {
-		reg.MustRegister(seconds, m.bytesIn, m.bytesOut, m.connections)
+		reg.MustRegister(seconds, m.bytesIn, m.bytesOut, m.connections, m.panics)
 	}
 	return m
 }

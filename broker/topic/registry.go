@@ -147,7 +147,7 @@ func (r *Registry) Create(ctx context.Context, specs []Spec, validateOnly bool) 
 	}
 	defer r.unlock()
 	next := r.nextQueue()
-	taken := map[string]bool{}
+	taken := map[string]string{}
 	var entries []store.Entry
 	var made []int
 	for i, s := range specs {
@@ -159,7 +159,7 @@ func (r *Registry) Create(ctx context.Context, specs []Spec, validateOnly bool) 
 			out[i].Err = fmt.Errorf("creating topic %q: no queue ids are left: %w", s.Name, kerr.PolicyViolation)
 			continue
 		}
-		taken[collisionKey(s.Name)] = true
+		taken[collisionKey(s.Name)] = s.Name
 		t := r.newTopic(s, queue.ID(next))
 		out[i].Topic = t
 		if validateOnly {
@@ -196,6 +196,9 @@ func (r *Registry) newTopic(s Spec, first queue.ID) *Topic {
 		Settings:   maps.Clone(s.Settings),
 		Created:    time.Now().UnixMilli(),
 	}}
+	if t.Settings == nil {
+		t.Settings = map[string]string{}
+	}
 	t.Config = r.defaults.resolve(t.Settings)
 	return t
 }
@@ -207,7 +210,7 @@ func newID() (id ID) {
 	return id
 }
 
-func (r *Registry) checkSpec(s Spec, taken map[string]bool) error {
+func (r *Registry) checkSpec(s Spec, taken map[string]string) error {
 	if err := CheckName(s.Name); err != nil {
 		return err
 	}
@@ -219,8 +222,10 @@ func (r *Registry) checkSpec(s Spec, taken map[string]bool) error {
 		return fmt.Errorf("topic %q already exists: %w", s.Name, kerr.TopicAlreadyExists)
 	case looks:
 		return fmt.Errorf("topic %q collides with %q ('.' and '_' count as one): %w", s.Name, other, kerr.InvalidTopicException)
-	case taken[collisionKey(s.Name)]:
+	case taken[collisionKey(s.Name)] == s.Name:
 		return fmt.Errorf("topic %q is asked for twice: %w", s.Name, kerr.InvalidRequest)
+	case taken[collisionKey(s.Name)] != "":
+		return fmt.Errorf("topic %q collides with %q of the same request ('.' and '_' count as one): %w", s.Name, taken[collisionKey(s.Name)], kerr.InvalidTopicException)
 	case s.Partitions < 1 || s.Partitions > MaxPartitions:
 		return fmt.Errorf("topic %q: %d partitions, want 1 to %d: %w", s.Name, s.Partitions, MaxPartitions, kerr.InvalidPartitions)
 	}
