@@ -1,0 +1,179 @@
+package index
+
+import (
+	"bytes"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+func open(t testing.TB, fs vfs.FS) *DB {
+	t.Helper()
+	db, err := Open(Options{Dir: "/index", FS: fs, MemTableBytes: 1 << 20, CacheBytes: 1 << 20, Log: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func TestGolden(t *testing.T) {
+	head := Head{
+		LogStart: 5, Next: 1000, LocalStart: 5, TierEnd: -1, Epoch: 2, Bytes: 123456, MaxTime: 1_700_000_000_000, MaxTimeAt: 998,
+		AppendTime: true, Compact: true, RetainMs: -1, RetainSize: 1 << 30,
+	}
+	cp := Checkpoint{
+		LogUUID: [16]byte{1, 2, 3}, History: 1, Position: 1 << 28, Epoch: 7, Time: 1_700_000_000_000, Closed: true, Format: Format,
+		Machines: map[Prefix]uint8{PrefixTopic: 1, PrefixGroup: 3},
+	}
+	e := Entry{Last: 1000, Base: 990, Position: 1 << 28, Size: 4321, MaxTime: 1_700_000_000_000, Count: 11}
+	few := e
+	few.Count = 4
+	var out strings.Builder
+	line := func(name string, key, value []byte) {
+		fmt.Fprintf(&out, "%-12s %s = %s\n", name, hex.EncodeToString(key), hex.EncodeToString(value))
+	}
+	line("batch", BatchKey(7, e.Last), AppendEntry(nil, &e))
+	line("compacted", BatchKey(7, e.Last), AppendEntry(nil, &few))
+	line("head", HeadKey(7), AppendHead(nil, &head))
+	line("epoch", EpochKey(7, 2), AppendEpochStart(nil, 300))
+	line("producer key", ProducerKey(7, 1234), nil)
+	line("aborted key", AbortedKey(7, 55), nil)
+	line("checkpoint", CheckpointKey(), AppendCheckpoint(nil, &cp))
+	path := filepath.Join("testdata", "keys-and-values.txt")
+	if *update {
+		if err := os.WriteFile(path, []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != string(want) {
+		t.Errorf("the format changed:\n%s\nwas:\n%s", out.String(), want)
+	}
+	for _, x := range []Entry{e, few} {
+		if got, err := DecodeEntry(x.Last, AppendEntry(nil, &x)); err != nil || got != x {
+			t.Errorf("%+v became %+v, %v", x, got, err)
+		}
+	}
+	if got, err := DecodeHead(AppendHead(nil, &head)); err != nil || got != head {
+		t.Errorf("%+v became %+v, %v", head, got, err)
+	}
+	if got, err := DecodeCheckpoint(AppendCheckpoint(nil, &cp)); err != nil || !reflect.DeepEqual(got, cp) {
+		t.Errorf("%+v became %+v, %v", cp, got, err)
+	}
+	if got, err := DecodeEpochStart(AppendEpochStart(nil, 300)); err != nil || got != 300 {
+		t.Error(got, err)
+	}
+}
+
+func TestReservedFormsAreRefusedByName(t *testing.T) {
+	e := Entry{Last: 10, Base: 10, Size: 100, Count: 1}
+	for _, c := range []struct {
+		at   int
+		to   byte
+		want string
+	}{{0, 2, "extent"}, {0, 3, "link"}, {0, 9, "form 9"}, {2, 1, "store 1"}, {2, 2, "store 2"}, {6, optLabel, "optional fields"}} {
+		v := AppendEntry(nil, &e)
+		v[c.at] = c.to
+		if _, err := DecodeEntry(e.Last, v); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("byte %d = %d: %v", c.at, c.to, err)
+		}
+	}
+}
+
+func TestKeysSortAsNumbers(t *testing.T) {
+	last := BatchKey(0, 0)
+	for _, k := range [][]byte{BatchKey(0, 1), BatchKey(0, 255), BatchKey(0, 256), BatchKey(0, 1<<40), BatchKey(1, 0), BatchKey(256, 0), BatchKey(1<<32-1, 5)} {
+		if bytes.Compare(last, k) >= 0 {
+			t.Fatalf("%x is not before %x", last, k)
+		}
+		last = k
+	}
+	from, to := QueueRange(PrefixBatch, 1<<32-1)
+	if bytes.Compare(from, last) > 0 || bytes.Compare(last, to) >= 0 {
+		t.Fatalf("%x is not within %x and %x", last, from, to)
+	}
+}
+
+func TestCloseKeepsAbandonLoses(t *testing.T) {
+	fs := vfs.NewMem()
+	set := func(db *DB, k string) {
+		b := db.NewBatch()
+		if err := b.Set([]byte(k), []byte("v")); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Commit(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db := open(t, fs)
+	set(db, "a")
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db = open(t, fs)
+	set(db, "b")
+	if err := db.Abandon(); err != nil {
+		t.Fatal(err)
+	}
+	db = open(t, fs)
+	defer db.Close()
+	if v, err := db.Get([]byte("a")); err != nil || string(v) != "v" {
+		t.Fatal(v, err)
+	}
+	if _, err := db.Get([]byte("b")); err != ErrNotFound {
+		t.Fatal(err)
+	}
+}
+
+func TestFatalDoesNotExit(t *testing.T) {
+	db := open(t, vfs.NewMem())
+	defer db.Abandon()
+	db.log.Fatalf("MANIFEST %s", "gone")
+	if err := db.Failed(); err == nil || err.Error() != "MANIFEST gone" {
+		t.Fatal(err)
+	}
+	b := db.NewBatch()
+	if err := db.Commit(b); err == nil {
+		t.Fatal("a broken index took a batch")
+	}
+}
+
+func FuzzValues(f *testing.F) {
+	e := Entry{Last: 1000, Base: 990, Position: 1 << 28, Size: 4321, MaxTime: 1_700_000_000_000, Count: 4}
+	f.Add(AppendEntry(nil, &e))
+	f.Add(AppendHead(nil, &Head{Next: 5, TierEnd: -1}))
+	f.Add(AppendCheckpoint(nil, &Checkpoint{Machines: map[Prefix]uint8{'m': 1}}))
+	f.Fuzz(func(t *testing.T, v []byte) {
+		if e, err := DecodeEntry(1000, v); err == nil {
+			if got, err := DecodeEntry(1000, AppendEntry(nil, &e)); err != nil || got != e {
+				t.Fatalf("%+v became %+v, %v", e, got, err)
+			}
+		}
+		if h, err := DecodeHead(v); err == nil {
+			if got, err := DecodeHead(AppendHead(nil, &h)); err != nil || got != h {
+				t.Fatalf("%+v became %+v, %v", h, got, err)
+			}
+		}
+		if c, err := DecodeCheckpoint(v); err == nil {
+			if got, err := DecodeCheckpoint(AppendCheckpoint(nil, &c)); err != nil || !reflect.DeepEqual(got, c) {
+				t.Fatalf("%+v became %+v, %v", c, got, err)
+			}
+		}
+		_, _ = DecodeEpochStart(v)
+	})
+}
