@@ -65,6 +65,15 @@ func param(c *gin.Context, name string) string {
 	return v
 }
 
+// ready keeps calls away from a worker that has not read its topics yet; health and metrics answer at once.
+func (s *Server) ready(c *gin.Context) {
+	if s.worker.Ready() {
+		return
+	}
+	c.Header("Retry-After", "1")
+	fail(c, http.StatusServiceUnavailable, "Worker is still starting up; GET /health tells how far it is.")
+}
+
 func (s *Server) recover(c *gin.Context) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -89,11 +89,12 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-func (s *Server) routes(e *gin.Engine) {
+func (s *Server) routes(root *gin.Engine) {
+	root.GET("/health", s.health)
+	root.GET("/health/ready", s.health)
+	root.GET("/health/live", s.live)
+	e := root.Group("", s.ready)
 	e.GET("/", s.root)
-	e.GET("/health", s.health)
-	e.GET("/health/ready", s.health)
-	e.GET("/health/live", s.live)
 	e.GET("/connectors", s.list)
 	e.POST("/connectors", s.create)
 	c := e.Group("/connectors/:name")

@@ -10,6 +10,8 @@ import (
 // is a 500. Reads answer from the local view at once.
 type Worker interface {
 	ServerInfo() api.ServerInfo
+	// Ready tells that start-up is so far that all but Health may be called.
+	Ready() bool
 	// Health says nil when the node works; started tells whether start-up is over.
 	Health(ctx context.Context) (started bool, err error)
 

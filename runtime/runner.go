@@ -312,3 +312,41 @@ func (n *Runner) report(id int, s State, trace string) {
 }
 
 func sameConfig(a, b map[string]string) bool { return maps.Equal(a, b) }
+
+// Settled waits until nothing runs that is not desired any more, or the runner has been closed.
+func (n *Runner) Settled() {
+	for {
+		settled := make(chan (<-chan struct{}), 1)
+		select {
+		case n.results <- func() { settled <- n.unsettled() }:
+		case <-n.done:
+			return
+		}
+		var ended <-chan struct{}
+		select {
+		case ended = <-settled:
+		case <-n.done:
+			return
+		}
+		if ended == nil {
+			return
+		}
+		select {
+		case <-ended:
+		case <-n.done:
+			return
+		}
+	}
+}
+
+// unsettled gives a channel that is closed when one of the unwanted tasks ends; nil when there is none.
+func (n *Runner) unsettled() <-chan struct{} {
+	d := n.get()
+	for id, t := range n.tasks {
+		if _, wanted := d.Tasks[id]; !t.ended && (!wanted || d.Target == OnStop) {
+			t.stop()
+			return t.gone
+		}
+	}
+	return nil
+}

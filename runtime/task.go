@@ -17,7 +17,8 @@ type task struct {
 	spec    TaskSpec
 	gate    *source.Gate
 	cancel  context.CancelFunc
-	open    bool // the plugin has opened it
+	gone    chan struct{} // closed when it has ended
+	open    bool          // the plugin has opened it
 	paused  bool
 	crashed bool // its process died
 	again   bool // to be started again once it has ended
@@ -76,12 +77,13 @@ func (n *Runner) startMissing(d Desired) {
 
 func (n *Runner) startTask(id int, spec TaskSpec) {
 	ctx, cancel := context.WithCancel(n.ctx)
-	t := &task{id: id, spec: spec, gate: source.NewGate(true), cancel: cancel}
+	t := &task{id: id, spec: spec, gate: source.NewGate(true), cancel: cancel, gone: make(chan struct{})}
 	n.tasks[id] = t
 	proc, plugin := n.proc, n.plugin
 	go func() {
 		err := n.runTask(ctx, t, proc, plugin)
 		cancel()
+		close(t.gone)
 		n.post(func() { n.taskEnded(t, err) }, func() {})
 	}()
 }

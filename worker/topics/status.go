@@ -168,3 +168,19 @@ func (s *Statuses) dropTask(name string, id int) {
 		delete(s.tasks, name)
 	}
 }
+
+// HighestGeneration is the highest any state was written with: a group that began to count anew goes on from there.
+func (s *Statuses) HighestGeneration() int32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var high int32
+	for _, st := range s.conns {
+		high = max(high, st.Generation)
+	}
+	for _, ts := range s.tasks {
+		for _, st := range ts {
+			high = max(high, st.Generation)
+		}
+	}
+	return high
+}

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/spf13/cobra"
+
+	"github.com/penstockio/penstock/broker"
+	"github.com/penstockio/penstock/rest"
+	"github.com/penstockio/penstock/worker"
+)
+
+// flagKeys are the flags' names and the keys they stand for.
+var flagKeys = []struct{ flag, key, doc string }{
+	{"data-dir", "data-dir", "folder of the broker's data (default ./penstock-data)"},
+	{"plugin-path", "plugin.path", "folders of plugin binaries, comma separated (default: plugins beside the binary)"},
+	{"rest-listen", "listeners", "address of the REST interface (default 127.0.0.1:8083)"},
+	{"broker-listen", "broker.listeners", "address of the broker (default 127.0.0.1:9092)"},
+	{"bootstrap-servers", "bootstrap.servers", "brokers to begin with, host:port, comma separated"},
+	{"log-level", "log.level", "debug, info, warn or error (default info)"},
+	{"log-format", "log.format", "text or json (default text)"},
+	{"shutdown-timeout", "shutdown.timeout", "time to stop cleanly, e.g. 30s (default 30s)"},
+}
+
+func nodeCommand(use, short string, withBroker, withWorker bool) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs}
+	var file string
+	c.Flags().StringVar(&file, "config", "", "configuration file, .properties or .yaml; each key is also an environment variable PENSTOCK_…")
+	for _, f := range flagKeys {
+		if f.flag == "bootstrap-servers" && withBroker || f.flag == "broker-listen" && !withBroker || f.flag == "data-dir" && !withBroker ||
+			(f.flag == "rest-listen" || f.flag == "plugin-path") && !withWorker {
+			continue
+		}
+		c.Flags().String(f.flag, "", f.doc)
+	}
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		flags := map[string]string{}
+		for _, f := range flagKeys {
+			if fl := cmd.Flags().Lookup(f.flag); fl != nil && fl.Changed {
+				flags[f.key] = fl.Value.String()
+			}
+		}
+		if file == "" {
+			file = os.Getenv(envPrefix + "CONFIG")
+		}
+		s, err := load(file, os.Environ(), flags, knownKeys())
+		if err != nil {
+			return err
+		}
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		return runNode(ctx, s, withBroker, withWorker)
+	}
+	return c
+}
+
+func knownKeys() []string {
+	var out []string
+	for _, f := range flagKeys {
+		out = append(out, f.key)
+	}
+	for _, k := range worker.Keys() {
+		out = append(out, k.Name)
+	}
+	for _, k := range broker.Keys {
+		out = append(out, "broker."+k.Name)
+	}
+	return append(out, "config", "broker.listeners", "broker.advertised.listeners")
+}
+
+// node is what runs in this process.
+type node struct {
+	s      *settings
+	log    *slog.Logger
+	reg    *prometheus.Registry
+	broker *broker.Broker
+	worker *worker.Worker
+	server *rest.Server
+	ln     net.Listener
+}
+
+// runNode starts what was asked for, waits for the end of ctx, and stops in order: REST, worker, broker.
+func runNode(ctx context.Context, s *settings, withBroker, withWorker bool) (err error) {
+	log, err := logger(s.or("log.level", "info"), s.or("log.format", "text"))
+	if err != nil {
+		return err
+	}
+	slog.SetDefault(log)
+	for _, u := range s.unknown(knownKeys()) {
+		log.Warn("unknown configuration key", "key", u)
+	}
+	timeout, err := time.ParseDuration(s.or("shutdown.timeout", "30s"))
+	if err != nil {
+		return fmt.Errorf("shutdown.timeout: %w", err)
+	}
+	tuneMemory()
+	n := &node{s: s, log: log, reg: prometheus.NewRegistry()}
+	n.reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	defer func() { err = errors.Join(err, n.close(timeout)) }()
+	if withWorker {
+		if n.ln, err = rest.Listen(s.or("listeners", "127.0.0.1:8083")); err != nil {
+			return err
+		}
+	}
+	if withBroker {
+		if err := n.openBroker(ctx); err != nil {
+			return err
+		}
+	}
+	if !withWorker {
+		log.Info("broker is ready", "address", n.broker.Addr())
+		<-ctx.Done()
+		return nil
+	}
+	return n.runWorker(ctx, timeout)
+}
+
+func (n *node) openBroker(ctx context.Context) error {
+	listeners, err := broker.ParseListeners(n.s.or("broker.listeners", "127.0.0.1:9092"))
+	if err != nil {
+		return fmt.Errorf("broker.listeners: %w", err)
+	}
+	var advertised []broker.Listener
+	if a := n.s.or("broker.advertised.listeners", ""); a != "" {
+		if advertised, err = broker.ParseListeners(a); err != nil {
+			return fmt.Errorf("broker.advertised.listeners: %w", err)
+		}
+	}
+	set := n.s.under("broker.")
+	delete(set, "listeners")
+	delete(set, "advertised.listeners")
+	b, err := broker.Open(broker.Config{
+		DataDir: n.s.or("data-dir", "penstock-data"), Listeners: listeners, AdvertisedListeners: advertised, Settings: set,
+	}, n.log, n.reg)
+	if err != nil {
+		return err
+	}
+	n.broker = b
+	return b.Start(ctx)
+}
+
+func (n *node) runWorker(ctx context.Context, timeout time.Duration) error {
+	props := n.s.values
+	if props["plugin.path"] == "" {
+		props["plugin.path"] = defaultPluginPath()
+	}
+	opts := worker.Options{WorkerID: advertised(props, n.ln.Addr()), Version: version, Commit: commit(), Log: n.log, Registry: n.reg}
+	if n.broker != nil {
+		own := n.broker.AdvertisedAddr()
+		props["bootstrap.servers"] = own
+		opts.Dialer = n.dialer(own)
+		opts.NodeCheck = n.broker.Health
+	}
+	cfg, err := worker.FromProps(props)
+	if err != nil {
+		return err
+	}
+	if n.worker, err = worker.New(cfg, opts); err != nil {
+		return err
+	}
+	n.server = rest.New(n.ln, n.worker, n.reg, n.log)
+	served := make(chan error, 1)
+	go func() { served <- n.server.Serve() }()
+	n.log.Info("REST interface is listening", "address", "http://"+n.ln.Addr().String(), "plugin.path", props["plugin.path"])
+	runCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	worked := make(chan error, 1)
+	go func() { worked <- n.worker.Run(runCtx) }()
+	select {
+	case err := <-worked:
+		return errors.Join(err, n.stopREST(timeout))
+	case err := <-served:
+		cancel()
+		return errors.Join(err, <-worked)
+	case <-ctx.Done():
+	}
+	n.log.Info("stopping: connectors drain, offsets are committed", "deadline", timeout)
+	err = n.stopREST(timeout)
+	select {
+	case werr := <-worked:
+		return errors.Join(err, werr)
+	case <-time.After(timeout):
+		return errors.Join(err, fmt.Errorf("the worker did not stop within %v; what was not committed is done again after the next start", timeout))
+	}
+}
+
+func (n *node) stopREST(timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), min(timeout, 5*time.Second))
+	defer cancel()
+	return n.server.Shutdown(ctx)
+}
+
+// dialer answers the bundled broker's own address inside the process; every other goes over the network.
+func (n *node) dialer(own string) func(context.Context, string, string) (net.Conn, error) {
+	var d net.Dialer
+	return func(ctx context.Context, network, host string) (net.Conn, error) {
+		if host == own {
+			return n.broker.Dial(ctx, "worker")
+		}
+		return d.DialContext(ctx, network, host)
+	}
+}
+
+func (n *node) close(timeout time.Duration) error {
+	if n.ln != nil && n.server == nil {
+		_ = n.ln.Close() // never served
+	}
+	if n.broker == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	return n.broker.Close(ctx)
+}
+
+func defaultPluginPath() string {
+	exe, err := os.Executable()
+	if err != nil {
+		return "plugins"
+	}
+	return filepath.Join(filepath.Dir(exe), "plugins")
+}
+
+// advertised is host:port that other workers reach this one at; it is the worker_id in states.
+func advertised(props map[string]string, ln net.Addr) string {
+	host, port, err := net.SplitHostPort(ln.String())
+	if err != nil {
+		return ln.String()
+	}
+	if h := props["rest.advertised.host.name"]; h != "" {
+		host = h
+	}
+	if p := props["rest.advertised.port"]; p != "" && p != "0" {
+		port = p
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() || host == "" {
+		if name, err := os.Hostname(); err == nil {
+			host = strings.ToLower(name)
+		}
+	}
+	return net.JoinHostPort(host, port)
+}

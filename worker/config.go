@@ -1,0 +1,124 @@
+package worker
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	connectapi "github.com/penstockio/penstock/connect-api"
+	"github.com/penstockio/penstock/runtime/kafka"
+)
+
+// Config is a worker's configuration, Kafka Connect's keys.
+type Config struct {
+	Bootstrap  []string
+	Group      string
+	PluginPath []string
+	Listeners  string
+	Advertised string // host:port that others reach this worker at; empty: the listener's
+
+	ConfigTopic, OffsetTopic, StatusTopic kafka.TopicSpec
+
+	Session, Heartbeat, Rebalance time.Duration
+	FlushInterval, Drain          time.Duration
+	TopicCreation                 bool
+
+	Props map[string]string // all of it, for clients and converter defaults
+}
+
+func key(name string, t connectapi.ConfigType, def, doc string) connectapi.ConfigKey {
+	return connectapi.ConfigKey{Name: name, Type: t, Default: &def, Doc: doc, Importance: connectapi.Medium}
+}
+
+// Keys are the worker's keys with their defaults; those that differ from Kafka Connect's stand in the README's table.
+func Keys() []connectapi.ConfigKey {
+	s, i, b, l := connectapi.StringConfig, connectapi.IntConfig, connectapi.BooleanConfig, connectapi.ListConfig
+	return []connectapi.ConfigKey{
+		key("bootstrap.servers", l, "127.0.0.1:9092", "Brokers to begin with, as host:port."),
+		key("group.id", s, "connect-cluster", "Name of the worker group; must not be a consumer group's."),
+		key("plugin.path", l, "", "Folders of plugin binaries; default: plugins beside the penstock binary."),
+		key("listeners", s, "127.0.0.1:8083", "Address of the REST interface."),
+		key("rest.advertised.host.name", s, "", "Host name other workers reach this one at."),
+		key("rest.advertised.port", i, "0", "Port other workers reach this one at; 0: the listener's."),
+		key("key.converter", s, "org.apache.kafka.connect.json.JsonConverter", "Converter of keys for connectors that name none."),
+		key("value.converter", s, "org.apache.kafka.connect.json.JsonConverter", "Converter of values for connectors that name none."),
+		key("header.converter", s, "org.apache.kafka.connect.storage.SimpleHeaderConverter", "Converter of headers for connectors that name none."),
+		key("config.storage.topic", s, "connect-configs", "Topic of configurations (one partition, compacted)."),
+		key("config.storage.replication.factor", i, "3", "Its replication factor; -1: the broker's default."),
+		key("offset.storage.topic", s, "connect-offsets", "Topic of source positions (compacted)."),
+		key("offset.storage.partitions", i, "25", "Its partitions."),
+		key("offset.storage.replication.factor", i, "3", "Its replication factor; -1: the broker's default."),
+		key("status.storage.topic", s, "connect-status", "Topic of states (compacted)."),
+		key("status.storage.partitions", i, "5", "Its partitions."),
+		key("status.storage.replication.factor", i, "3", "Its replication factor; -1: the broker's default."),
+		key("session.timeout.ms", i, "10000", "After so long without a heartbeat a worker is counted out."),
+		key("heartbeat.interval.ms", i, "3000", "Time between heartbeats."),
+		key("rebalance.timeout.ms", i, "60000", "Time a worker may take to join a round."),
+		key("offset.flush.interval.ms", i, "5000", "Time between commits of positions. Kafka Connect: 60000."),
+		key("task.shutdown.graceful.timeout.ms", i, "5000", "Time tasks have to stop cleanly."),
+		key("topic.creation.enable", b, "true", "Whether source connectors' topic.creation.* keys take effect."),
+	}
+}
+
+// FromProps reads a worker's properties. All problems come in one error.
+func FromProps(props map[string]string) (Config, error) {
+	d, err := connectapi.NewConfigDef(Keys()...)
+	if err != nil {
+		return Config{}, err
+	}
+	v, err := d.Parse(props)
+	if err != nil {
+		return Config{}, fmt.Errorf("reading the worker's configuration: %w", err)
+	}
+	str := func(k string) string { s, _ := v[k].(string); return s }
+	num := func(k string) int32 { n, _ := v[k].(int32); return n }
+	ms := func(k string) time.Duration { return time.Duration(num(k)) * time.Millisecond }
+	list := func(k string) []string { l, _ := v[k].([]string); return l }
+	c := Config{
+		Bootstrap: list("bootstrap.servers"), Group: str("group.id"), PluginPath: list("plugin.path"), Listeners: str("listeners"),
+		Session: ms("session.timeout.ms"), Heartbeat: ms("heartbeat.interval.ms"), Rebalance: ms("rebalance.timeout.ms"),
+		FlushInterval: ms("offset.flush.interval.ms"), Drain: ms("task.shutdown.graceful.timeout.ms"),
+		Props: maps.Clone(props),
+	}
+	c.TopicCreation, _ = v["topic.creation.enable"].(bool)
+	topic := func(prefix string, partitions int32) kafka.TopicSpec {
+		t := kafka.TopicSpec{Name: str(prefix + ".topic"), Partitions: partitions, Replication: int16(num(prefix + ".replication.factor")), Settings: map[string]string{}}
+		for k, val := range props {
+			if rest, ok := strings.CutPrefix(k, prefix+"."); ok {
+				switch rest {
+				case "topic", "partitions", "replication.factor", "cleanup.policy":
+				default:
+					t.Settings[rest] = val
+				}
+			}
+		}
+		return t
+	}
+	c.ConfigTopic = topic("config.storage", 1)
+	c.OffsetTopic = topic("offset.storage", num("offset.storage.partitions"))
+	c.StatusTopic = topic("status.storage", num("status.storage.partitions"))
+	for _, k := range []string{"key.converter", "value.converter", "header.converter"} {
+		c.Props[k] = str(k)
+	}
+	if host := str("rest.advertised.host.name"); host != "" {
+		c.Advertised = host + ":" + strconv.Itoa(int(num("rest.advertised.port")))
+	}
+	return c, c.Validate()
+}
+
+// Validate checks what single keys cannot tell.
+func (c *Config) Validate() error {
+	switch {
+	case c.Group == "":
+		return fmt.Errorf("group.id is empty: name the worker group")
+	case c.Heartbeat >= c.Session:
+		return fmt.Errorf("heartbeat.interval.ms (%v) must be below session.timeout.ms (%v)", c.Heartbeat, c.Session)
+	case c.FlushInterval <= 0:
+		return fmt.Errorf("offset.flush.interval.ms must be above 0")
+	case c.ConfigTopic.Name == c.OffsetTopic.Name || c.ConfigTopic.Name == c.StatusTopic.Name || c.OffsetTopic.Name == c.StatusTopic.Name:
+		return fmt.Errorf("config.storage.topic, offset.storage.topic and status.storage.topic must be three topics")
+	}
+	return nil
+}

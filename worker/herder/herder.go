@@ -1,0 +1,373 @@
+package herder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/penstockio/penstock/rest/api"
+	"github.com/penstockio/penstock/runtime"
+	"github.com/penstockio/penstock/worker/assign"
+	"github.com/penstockio/penstock/worker/group"
+	"github.com/penstockio/penstock/worker/topics"
+)
+
+// Config is what a herder stands on.
+type Config struct {
+	WorkerID  string // advertised host:port
+	Info      api.ServerInfo
+	Configs   *topics.Config
+	Statuses  *topics.Statuses
+	Offsets   *topics.Offsets
+	Runtime   *runtime.Runtime
+	Admin     *kadm.Client
+	NodeCheck func() error // more that health depends on, such as the bundled broker; may be nil
+	Log       *slog.Logger
+}
+
+// Herder decides for one node. Its exported methods are safe for concurrent use.
+type Herder struct {
+	Config
+	events chan func()
+	status *statusWriter
+	write  sync.Mutex // I3
+
+	rejoin  func()
+	stopped chan struct{}
+	runCtx  context.Context
+
+	// Of the loop's goroutine alone (I1):
+	owned   map[assign.Unit]bool
+	runners map[string]*runtime.Runner
+	closing map[string]int // runners being closed, by connector
+
+	mu         sync.Mutex
+	started    bool
+	lost       error
+	generation int32
+}
+
+// New makes a herder; Changed may be given to the config topic at once, Run decides.
+func New(log *slog.Logger) *Herder {
+	return &Herder{
+		events: make(chan func(), 256), stopped: make(chan struct{}), rejoin: func() {},
+		owned: map[assign.Unit]bool{}, runners: map[string]*runtime.Runner{}, closing: map[string]int{}, Config: Config{Log: log},
+	}
+}
+
+// Open gives the herder what it stands on; rejoin asks for a new round of the group.
+func (h *Herder) Open(c Config, rejoin func()) {
+	h.Config, h.rejoin = c, rejoin
+	h.status = newStatusWriter(c.Statuses, c.WorkerID, c.Log)
+}
+
+// Run decides until ctx ends, then stops everything, each connector within its drain time, and returns.
+func (h *Herder) Run(ctx context.Context) {
+	defer close(h.stopped)
+	h.runCtx = ctx
+	writer := make(chan struct{})
+	go func() { defer close(writer); h.status.run() }()
+	for {
+		select {
+		case f := <-h.events:
+			f()
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	h.stopAll()
+	for len(h.closing) > 0 {
+		(<-h.events)()
+	}
+	h.status.close()
+	<-writer
+}
+
+// post runs f on the loop; it waits only while the loop is behind, and drops f when it has ended.
+func (h *Herder) post(f func()) {
+	select {
+	case h.events <- f:
+	case <-h.stopped:
+	}
+}
+
+// Changed is told of every change of the config topic.
+func (h *Herder) Changed(c topics.Change) {
+	h.post(func() {
+		switch c.Kind {
+		case topics.Removed:
+			h.removed(c.Connector)
+			h.rejoin()
+		case topics.RestartRequested:
+			h.restartHere(c)
+		case topics.ConfigChanged:
+			h.align(c.Connector)
+			if !h.owned[assign.Unit{Connector: c.Connector, Task: assign.ConnectorUnit}] {
+				h.rejoin() // new, or another's: a round tells
+			}
+		case topics.TasksCommitted:
+			h.align(c.Connector)
+			if h.unitsDiffer(c.Connector) {
+				h.rejoin()
+			}
+		default:
+			h.align(c.Connector)
+		}
+	})
+}
+
+// unitsDiffer tells that a connector has tasks nobody here owns, or owned ones are gone, so that a round is due.
+func (h *Herder) unitsDiffer(name string) bool {
+	k, _ := h.Configs.Get(name)
+	for i := range k.Tasks {
+		if !h.owned[assign.Unit{Connector: name, Task: int32(i)}] {
+			return true
+		}
+	}
+	for u := range h.owned {
+		if u.Connector == name && int(u.Task) >= len(k.Tasks) {
+			return true
+		}
+	}
+	return false
+}
+
+// OnAssigned takes a round's outcome: what is revoked has stopped when it returns (I2).
+func (h *Herder) OnAssigned(ctx context.Context, a group.Assigned) {
+	if h.Configs.Offset() < a.ConfigOffset {
+		if err := h.Configs.ReadToEnd(ctx); err != nil {
+			h.Log.Warn("reading the config topic to its end after an assignment failed", "error", err)
+		}
+	}
+	done := make(chan struct{})
+	h.post(func() {
+		h.mu.Lock()
+		h.started, h.lost = true, nil
+		h.generation = max(a.Generation, h.Statuses.HighestGeneration())
+		h.status.setGeneration(h.generation)
+		h.mu.Unlock()
+		touched := map[string]bool{}
+		for _, u := range a.Revoke {
+			delete(h.owned, u)
+			touched[u.Connector] = true
+		}
+		for _, u := range a.Add {
+			h.owned[u] = true
+			touched[u.Connector] = true
+		}
+		for name := range touched {
+			h.align(name)
+		}
+		h.forgetGone(a.Leader)
+		h.settle(a.Revoke, done)
+	})
+	select {
+	case <-done:
+	case <-ctx.Done():
+	case <-h.stopped:
+	}
+	h.Log.Info("took part in a round of the worker group", "generation", a.Generation, "leader", a.Leader, "added", len(a.Add), "revoked", len(a.Revoke))
+}
+
+// settle closes done when the revoked units have stopped, off the loop.
+func (h *Herder) settle(revoked []assign.Unit, done chan struct{}) {
+	var wait []*runtime.Runner
+	seen := map[string]bool{}
+	for _, u := range revoked {
+		if r := h.runners[u.Connector]; r != nil && !seen[u.Connector] {
+			seen[u.Connector] = true
+			wait = append(wait, r)
+		}
+	}
+	go func() {
+		for _, r := range wait {
+			r.Settled()
+		}
+		close(done)
+	}()
+}
+
+// OnLost stops everything: another node may run it already.
+func (h *Herder) OnLost(_ context.Context, why error) {
+	done := make(chan struct{})
+	h.post(func() {
+		h.Log.Warn("this worker lost its place in the group; its connectors stop until it has joined again", "error", why)
+		h.mu.Lock()
+		h.lost = why
+		h.mu.Unlock()
+		var revoked []assign.Unit
+		for u := range h.owned {
+			revoked = append(revoked, u)
+		}
+		clear(h.owned)
+		for name := range h.runners {
+			h.align(name)
+		}
+		h.settle(revoked, done)
+	})
+	select {
+	case <-done:
+	case <-h.stopped:
+	}
+}
+
+// align brings a connector's runner into line with configuration and ownership.
+func (h *Herder) align(name string) {
+	k, ok := h.Configs.Get(name)
+	d := runtime.Desired{Config: k.Config, Target: runtime.Target(k.Target), Tasks: map[int]runtime.TaskSpec{}}
+	if ok {
+		d.RunConnector = h.owned[assign.Unit{Connector: name, Task: assign.ConnectorUnit}]
+		for i, t := range k.Tasks {
+			if h.owned[assign.Unit{Connector: name, Task: int32(i)}] {
+				d.Tasks[i] = runtime.TaskSpec{Connector: k.Applied, Task: t}
+			}
+		}
+	}
+	r, runs := h.runners[name]
+	if !runs {
+		if h.closing[name] > 0 {
+			return // an earlier life of the name still drains; closed aligns again
+		}
+		if !d.RunConnector && len(d.Tasks) == 0 {
+			return
+		}
+		r = h.Runtime.Runner(name, runtime.Callbacks{Status: h.status.put, TaskConfigs: h.taskConfigs})
+		h.runners[name] = r
+	}
+	r.Set(d)
+}
+
+// removed stops a deleted connector and forgets its states.
+func (h *Herder) removed(name string) {
+	owned := h.owned[assign.Unit{Connector: name, Task: assign.ConnectorUnit}]
+	r := h.runners[name]
+	delete(h.runners, name)
+	h.closing[name]++
+	go func() {
+		if r != nil {
+			r.Close()
+		}
+		if owned {
+			h.status.forget(name)
+		}
+		h.events <- func() { h.closed(name) } // Run takes it: it waits for all closings
+	}()
+}
+
+// closed takes the end of a runner in; the name may have been made again meanwhile.
+func (h *Herder) closed(name string) {
+	if h.closing[name]--; h.closing[name] == 0 {
+		delete(h.closing, name)
+		if h.runCtx.Err() == nil {
+			h.align(name)
+		}
+	}
+}
+
+// forgetGone tombstones states of connectors and tasks that no longer exist; the leader does it, after each round.
+func (h *Herder) forgetGone(leader bool) {
+	if !leader {
+		return
+	}
+	for _, name := range h.Statuses.Names() {
+		k, ok := h.Configs.Get(name)
+		if !ok {
+			h.status.forget(name)
+			continue
+		}
+		for _, t := range h.Statuses.Tasks(name) {
+			if t.ID >= len(k.Tasks) && !k.Inconsistent {
+				h.status.forgetTask(name, t.ID)
+			}
+		}
+	}
+}
+
+func (h *Herder) stopAll() {
+	for name, r := range h.runners {
+		h.closing[name]++
+		go func() {
+			r.Close()
+			h.events <- func() { h.closed(name) }
+		}()
+		delete(h.runners, name)
+	}
+}
+
+// taskConfigs publishes the tasks a connector made, when they differ from those in force.
+func (h *Herder) taskConfigs(name string, from map[string]string, tasks []map[string]string) {
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if err := h.publish(ctx, name, from, tasks); err != nil {
+			h.Log.Error("publishing the tasks of a connector failed; it is tried again when the connector restarts", "connector", name, "error", err)
+		}
+	}()
+}
+
+func (h *Herder) publish(ctx context.Context, name string, from map[string]string, tasks []map[string]string) error {
+	h.write.Lock()
+	defer h.write.Unlock()
+	k, ok := h.Configs.Get(name)
+	if !ok {
+		return nil // deleted meanwhile
+	}
+	stored := make([]map[string]string, len(tasks))
+	for i, t := range tasks {
+		stored[i] = storedTask(from, t)
+	}
+	same := len(stored) == len(k.Tasks) && !k.Inconsistent && maps.Equal(k.Applied, from)
+	for i := 0; same && i < len(stored); i++ {
+		same = maps.Equal(stored[i], k.Tasks[i])
+	}
+	if same || k.Target == topics.Stopped {
+		return nil
+	}
+	return h.Configs.PutTasks(ctx, name, stored)
+}
+
+// Health tells whether the node works, and whether it has started at all.
+func (h *Herder) Health(ctx context.Context) (bool, error) {
+	h.mu.Lock()
+	started, lost := h.started, h.lost
+	h.mu.Unlock()
+	if h.NodeCheck != nil {
+		if err := h.NodeCheck(); err != nil {
+			return started, err
+		}
+	}
+	if !started {
+		return false, errors.New("Worker is still starting up: it has not joined its group yet.")
+	}
+	if lost != nil {
+		return true, fmt.Errorf("the worker is out of its group and tries to join again: %w", lost)
+	}
+	answered := make(chan struct{})
+	h.post(func() { close(answered) })
+	select {
+	case <-answered:
+		return true, nil
+	case <-h.stopped:
+		return true, errors.New("the worker is shutting down")
+	case <-ctx.Done():
+		return true, errors.New("the worker's decisions do not go on: its loop did not answer in time")
+	}
+}
+
+// Configured is what the group's leader assigns.
+func (h *Herder) Configured() map[string]int {
+	out := map[string]int{}
+	for _, n := range h.Configs.Names() {
+		if k, ok := h.Configs.Get(n); ok {
+			out[n] = len(k.Tasks)
+		}
+	}
+	return out
+}

@@ -1,0 +1,145 @@
+package herder
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/penstockio/penstock/runtime"
+	"github.com/penstockio/penstock/worker/topics"
+)
+
+// statusWriter writes states to their topic off the loop: in order per unit, the newest winning (I4).
+type statusWriter struct {
+	store    *topics.Statuses
+	workerID string
+	log      *slog.Logger
+
+	mu         sync.Mutex
+	generation int32
+	queue      []unit                  // in order of their first waiting change
+	waiting    map[unit]*topics.Status // nil: forget
+	closed     bool
+	wake       chan struct{}
+}
+
+type unit struct {
+	connector string
+	task      int
+	all       bool // the connector and all its tasks: only to forget
+}
+
+func newStatusWriter(store *topics.Statuses, workerID string, log *slog.Logger) *statusWriter {
+	return &statusWriter{store: store, workerID: workerID, log: log, waiting: map[unit]*topics.Status{}, wake: make(chan struct{}, 1)}
+}
+
+func (w *statusWriter) setGeneration(g int32) {
+	w.mu.Lock()
+	w.generation = g
+	w.mu.Unlock()
+}
+
+// put takes a change; it never blocks.
+func (w *statusWriter) put(s runtime.Status) {
+	w.mu.Lock()
+	st := &topics.Status{State: string(s.State), WorkerID: w.workerID, Generation: w.generation}
+	if s.Trace != "" {
+		st.Trace = &s.Trace
+	}
+	w.enqueue(unit{connector: s.Connector, task: s.Task}, st)
+	w.mu.Unlock()
+}
+
+func (w *statusWriter) forget(connector string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for u := range w.waiting {
+		if u.connector == connector && !u.all {
+			w.remove(u)
+		}
+	}
+	w.enqueue(unit{connector: connector, all: true}, nil)
+}
+
+func (w *statusWriter) forgetTask(connector string, task int) {
+	w.mu.Lock()
+	w.enqueue(unit{connector: connector, task: task}, nil)
+	w.mu.Unlock()
+}
+
+func (w *statusWriter) remove(u unit) {
+	delete(w.waiting, u)
+	for i := range w.queue {
+		if w.queue[i] == u {
+			w.queue = append(w.queue[:i], w.queue[i+1:]...)
+			return
+		}
+	}
+}
+
+func (w *statusWriter) enqueue(u unit, st *topics.Status) {
+	if _, ok := w.waiting[u]; !ok {
+		w.queue = append(w.queue, u)
+	}
+	w.waiting[u] = st
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run writes until close, then what is left.
+func (w *statusWriter) run() {
+	for {
+		u, st, ok, closed := w.next()
+		if !ok {
+			if closed {
+				return
+			}
+			<-w.wake
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		err := w.write(ctx, u, st)
+		cancel()
+		if err != nil {
+			w.log.Warn("writing a state failed", "connector", u.connector, "task", u.task, "error", err)
+		}
+	}
+}
+
+func (w *statusWriter) next() (u unit, st *topics.Status, ok, closed bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.queue) == 0 {
+		return u, nil, false, w.closed
+	}
+	u = w.queue[0]
+	w.queue = w.queue[1:]
+	st = w.waiting[u]
+	delete(w.waiting, u)
+	return u, st, true, false
+}
+
+func (w *statusWriter) write(ctx context.Context, u unit, st *topics.Status) error {
+	switch {
+	case u.all:
+		return w.store.Forget(ctx, u.connector)
+	case st == nil:
+		return w.store.Forget(ctx, u.connector, u.task)
+	case u.task == runtime.ConnectorUnit:
+		return w.store.PutConnector(ctx, u.connector, *st)
+	}
+	return w.store.PutTask(ctx, u.connector, u.task, *st)
+}
+
+func (w *statusWriter) close() {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
