@@ -19,7 +19,7 @@ type State struct {
 	MaxTime   int64 // the highest timestamp ever appended, -1 without records
 	MaxTimeAt int64 // last offset of the batch that holds it
 	Epoch     int32 // leader epoch
-	policy    uint16
+	policy    uint32
 	dropping  bool // a drop has been appended: nothing more may be
 }
 
@@ -32,39 +32,38 @@ type Table struct {
 	slabs    []*[slabSize]State
 	free     []uint32
 	policies []Policy
-	interned map[Policy]uint16
+	interned map[Policy]uint32
 }
 
 // NewTable makes an empty table.
 func NewTable() *Table {
-	return &Table{slots: map[ID]uint32{}, interned: map[Policy]uint16{}}
+	return &Table{slots: map[ID]uint32{}, interned: map[Policy]uint32{}}
 }
 
 func (t *Table) at(slot uint32) *State { return &t.slabs[slot/slabSize][slot%slabSize] }
 
-func (t *Table) intern(p Policy) uint16 {
+func (t *Table) intern(p Policy) uint32 {
 	if i, ok := t.interned[p]; ok {
 		return i
 	}
-	if len(t.policies) == 1<<16-1 {
+	if len(t.policies) > 2*len(t.slots)+1024 {
 		t.compactPolicies()
 	}
-	i := uint16(len(t.policies))
+	i := uint32(len(t.policies))
 	t.policies = append(t.policies, p)
 	t.interned[p] = i
 	return i
 }
 
-// compactPolicies forgets policies no queue has any more. More than 65,535 in use share the last one's slot only if
-// that many differ, which no configuration of this broker can reach: policies come from a few topic settings.
+// compactPolicies forgets policies no queue has any more.
 func (t *Table) compactPolicies() {
-	used := map[uint16]uint16{}
+	used := map[uint32]uint32{}
 	var kept []Policy
 	for _, slot := range t.slots {
 		s := t.at(slot)
 		n, ok := used[s.policy]
 		if !ok {
-			n = uint16(len(kept))
+			n = uint32(len(kept))
 			used[s.policy] = n
 			kept = append(kept, t.policies[s.policy])
 		}
@@ -73,7 +72,7 @@ func (t *Table) compactPolicies() {
 	t.policies = kept
 	clear(t.interned)
 	for i, p := range kept {
-		t.interned[p] = uint16(i)
+		t.interned[p] = uint32(i)
 	}
 }
 

@@ -1,0 +1,199 @@
+package disk
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+)
+
+// both runs a test over the operating system's file system and the one in memory.
+func both(t *testing.T, f func(t *testing.T, d FS, dir string)) {
+	t.Run("os", func(t *testing.T) { f(t, OS{}, t.TempDir()) })
+	t.Run("mem", func(t *testing.T) { f(t, NewMem(), "/dir") })
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFiles(t *testing.T) {
+	both(t, func(t *testing.T, d FS, dir string) {
+		sub := filepath.Join(dir, "a", "b")
+		must(t, d.MkdirAll(sub))
+		name := filepath.Join(sub, "f")
+		if _, err := d.Open(name); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		f, err := d.Create(name)
+		must(t, err)
+		if _, err := d.Create(name); !errors.Is(err, fs.ErrExist) {
+			t.Fatal(err)
+		}
+		must(t, f.Allocate(100_000))
+		if _, err := f.WriteAt([]byte("hello"), 50_000); err != nil {
+			t.Fatal(err)
+		}
+		must(t, f.SyncData())
+		must(t, d.SyncDir(sub))
+		b := make([]byte, 7)
+		if _, err := f.ReadAt(b, 49_999); err != nil || string(b) != "\x00hello\x00" {
+			t.Fatalf("%q %v", b, err)
+		}
+		if n, err := f.ReadAt(b, 99_998); n != 2 || err != io.EOF {
+			t.Fatal(n, err)
+		}
+		if pos, err := f.NextData(0); err != nil || pos > 50_000 {
+			t.Fatal(pos, err)
+		}
+		if pos, err := f.NextData(90_000); err != nil || pos < 90_000 || pos > 100_000 {
+			t.Fatal(pos, err)
+		}
+		must(t, f.Truncate(50_003))
+		must(t, f.Truncate(50_010))
+		if _, err := f.ReadAt(b, 50_000); err != nil || string(b) != "hel\x00\x00\x00\x00" {
+			t.Fatalf("%q %v", b, err)
+		}
+		if size, err := f.Size(); err != nil || size != 50_010 {
+			t.Fatal(size, err)
+		}
+		must(t, f.Close())
+		must(t, d.Rename(name, name+"2"))
+		if names, err := d.List(sub); err != nil || !slices.Equal(names, []string{"f2"}) {
+			t.Fatal(names, err)
+		}
+		must(t, d.Remove(name+"2"))
+		if err := d.Remove(name + "2"); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestLock(t *testing.T) {
+	both(t, func(t *testing.T, d FS, dir string) {
+		name := filepath.Join(dir, "LOCK")
+		l, err := d.Lock(name)
+		must(t, err)
+		if _, err := d.Lock(name); !errors.Is(err, ErrLocked) {
+			t.Fatal(err)
+		}
+		must(t, l.Close())
+		l, err = d.Lock(name)
+		must(t, err)
+		must(t, l.Close())
+	})
+}
+
+func TestWriteAtomic(t *testing.T) {
+	both(t, func(t *testing.T, d FS, dir string) {
+		name := filepath.Join(dir, "meta")
+		for _, content := range []string{"first", "second, longer", "3"} {
+			must(t, WriteAtomic(d, name, []byte(content)))
+			if b, err := ReadFile(d, name, 100); err != nil || string(b) != content {
+				t.Fatalf("%q %v", b, err)
+			}
+		}
+		if _, err := ReadFile(d, name, 0); err == nil {
+			t.Fatal("a file above the limit was read")
+		}
+	})
+}
+
+// TestWriteAtomicOverCrashes: whatever fails or is lost, the old or the new content is there.
+func TestWriteAtomicOverCrashes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	d := NewMem()
+	old := "content 0"
+	must(t, WriteAtomic(d, "/d/meta", []byte(old)))
+	for i := range 300 {
+		next := fmt.Sprintf("content %d", i+1)
+		stop := rng.IntN(6)
+		d.SetFault(func(Op, string) error {
+			if stop--; stop < 0 {
+				return ErrIO
+			}
+			return nil
+		})
+		err := WriteAtomic(d, "/d/meta", []byte(next))
+		d.SetFault(nil)
+		d = d.Crash(rng)
+		b, rerr := ReadFile(d, "/d/meta", 100)
+		must(t, rerr)
+		if got := string(b); got != next && (err == nil || got != old) {
+			t.Fatalf("round %d (%v): %q, was %q", i, err, got, old)
+		}
+		old = string(b)
+	}
+}
+
+// TestCrashKeepsWhatWasSynced, and only that for sure.
+func TestCrashKeepsWhatWasSynced(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	lost, kept := 0, 0
+	for range 200 {
+		d := NewMem()
+		f, err := d.Create("/d/f")
+		must(t, err)
+		page := bytes.Repeat([]byte{1}, pageSize)
+		_, err = f.WriteAt(page, 0)
+		must(t, err)
+		must(t, f.SyncData())
+		must(t, d.SyncDir("/d"))
+		_, err = f.WriteAt(bytes.Repeat([]byte{2}, 2*pageSize), 0)
+		must(t, err)
+		c := d.Crash(rng)
+		b, err := ReadFile(c, "/d/f", 1<<20)
+		must(t, err)
+		if len(b) < pageSize || !bytes.Equal(b[:pageSize], page) && !bytes.Equal(b[:pageSize], bytes.Repeat([]byte{2}, pageSize)) {
+			t.Fatal("a synced page is neither old nor new")
+		}
+		if b[0] == 1 {
+			lost++
+		} else {
+			kept++
+		}
+	}
+	if lost < 50 || kept < 50 {
+		t.Fatalf("unsynced pages were lost %d times and kept %d times", lost, kept)
+	}
+}
+
+func TestUnsyncedNamesMayVanish(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	gone := 0
+	for range 100 {
+		d := NewMem()
+		_, err := d.Create("/d/f")
+		must(t, err)
+		if _, err := d.Crash(rng).Open("/d/f"); err != nil {
+			gone++
+		}
+	}
+	if gone < 20 || gone > 80 {
+		t.Fatalf("vanished %d times of 100", gone)
+	}
+}
+
+func TestIsNoSpace(t *testing.T) {
+	for err, want := range map[error]bool{
+		fmt.Errorf("x: %w", syscall.ENOSPC): true, syscall.EDQUOT: true, syscall.EACCES: true, syscall.EIO: false, io.EOF: false,
+	} {
+		if got := IsNoSpace(err); got != want {
+			t.Errorf("%v: %v", err, got)
+		}
+	}
+	d := NewMem()
+	d.SetFault(func(Op, string) error { return ErrNoSpace })
+	if _, err := d.Create("/f"); !IsNoSpace(err) {
+		t.Fatal(err)
+	}
+}
