@@ -25,7 +25,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "cannot find libfoo.so")
 		os.Exit(3)
 	case "hang":
-		select {}
+		<-time.After(time.Hour) // no bare select: the runtime would call it a deadlock
 	}
 	serve.Main(numbers, files)
 }
