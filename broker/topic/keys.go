@@ -42,7 +42,7 @@ func choice(name, def, broker, doc string, of ...string) Key {
 	return Key{Name: name, Type: String, Default: def, Broker: broker, oneOf: of, Doc: doc}
 }
 
-func flag(name, def, broker, doc string) Key {
+func boolean(name, def, broker, doc string) Key {
 	return Key{Name: name, Type: Boolean, Default: def, Broker: broker, Doc: doc}
 }
 
@@ -81,24 +81,24 @@ var Keys = []Key{
 	number("local.retention.ms", Long, "-2", "log.local.retention.ms", -2, maxLong, "Kept for other brokers."),
 	number("max.compaction.lag.ms", Long, "9223372036854775807", "log.cleaner.max.compaction.lag.ms", 1, maxLong, "The longest a record of a compacted topic stays uncompacted."),
 	number(MaxMessageBytes, Int, "16777216", "message.max.bytes", 0, maxInt, "The largest record batch, after compression, that is accepted."),
-	flag("message.downconversion.enable", "false", "log.message.downconversion.enable", "Kept for other brokers: old message formats are not served."),
+	boolean("message.downconversion.enable", "false", "log.message.downconversion.enable", "Kept for other brokers: old message formats are not served."),
 	number(TimestampAfter, Long, "9223372036854775807", "log.message.timestamp.after.max.ms", 0, maxLong, "How far a producer's timestamp may be ahead of the broker's clock."),
 	number(TimestampBefore, Long, "9223372036854775807", "log.message.timestamp.before.max.ms", 0, maxLong, "How far a producer's timestamp may be behind the broker's clock."),
 	choice(TimestampType, "CreateTime", "log.message.timestamp.type", "Whose timestamp a record carries.", "CreateTime", "LogAppendTime"),
 	number("min.cleanable.dirty.ratio", Double, "0.5", "log.cleaner.min.cleanable.ratio", 0, 1, "How much of a compacted topic must be new before it is compacted again."),
 	number("min.compaction.lag.ms", Long, "0", "log.cleaner.min.compaction.lag.ms", 0, maxLong, "The shortest a record of a compacted topic stays uncompacted."),
 	number("min.insync.replicas", Int, "1", "min.insync.replicas", 1, maxInt, "Kept for other brokers: there is one replica here."),
-	flag("preallocate", "false", "log.preallocate", "Kept for other brokers: the log is always allocated ahead."),
-	flag("remote.log.copy.disable", "false", "", "Kept for other brokers."),
-	flag("remote.log.delete.on.disable", "false", "", "Kept for other brokers."),
-	flag("remote.storage.enable", "false", "", "Kept for other brokers."),
+	boolean("preallocate", "false", "log.preallocate", "Kept for other brokers: the log is always allocated ahead."),
+	boolean("remote.log.copy.disable", "false", "", "Kept for other brokers."),
+	boolean("remote.log.delete.on.disable", "false", "", "Kept for other brokers."),
+	boolean("remote.storage.enable", "false", "", "Kept for other brokers."),
 	number(RetentionBytes, Long, "-1", "log.retention.bytes", -1, maxLong, "How many bytes a partition keeps; -1: no limit."),
 	number(RetentionMs, Long, "604800000", "log.retention.ms", -1, maxLong, "How long a partition keeps records; -1: no limit."),
 	number("segment.bytes", Int, "268435456", "log.segment.bytes", 14, maxInt, "Kept for other brokers: all topics share the log's segments."),
 	number("segment.index.bytes", Int, "10485760", "log.index.size.max.bytes", 4, maxInt, "Kept for other brokers."),
 	number("segment.jitter.ms", Long, "0", "log.roll.jitter.ms", 0, maxLong, "Kept for other brokers."),
 	number("segment.ms", Long, "604800000", "log.roll.ms", 1, maxLong, "Kept for other brokers."),
-	flag("unclean.leader.election.enable", "false", "unclean.leader.election.enable", "Kept for other brokers."),
+	boolean("unclean.leader.election.enable", "false", "unclean.leader.election.enable", "Kept for other brokers."),
 }
 
 var keysByName = func() map[string]*Key {

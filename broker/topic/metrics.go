@@ -2,15 +2,13 @@ package topic
 
 import "github.com/prometheus/client_golang/prometheus"
 
-type metrics struct{}
-
-// newMetrics registers gauges that are read from the registry when asked.
-func newMetrics(reg prometheus.Registerer, r *Registry) *metrics {
+// registerMetrics registers gauges that are read from the registry when asked.
+func registerMetrics(reg prometheus.Registerer, r *Registry) {
 	gauge := func(name, help string, f func() float64) prometheus.GaugeFunc {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f)
 	}
 	if reg == nil {
-		return &metrics{}
+		return
 	}
 	reg.MustRegister(
 		gauge("penstock_broker_topics", "Topics that exist.", func() float64 {
@@ -22,5 +20,4 @@ func newMetrics(reg prometheus.Registerer, r *Registry) *metrics {
 			return float64(r.nextQueue() - 1)
 		}),
 	)
-	return &metrics{}
 }

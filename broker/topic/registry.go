@@ -26,9 +26,6 @@ import (
 // MaxPartitions bounds the partitions of one topic and of one request, so that a slip of the hand does not use up queue ids.
 const MaxPartitions = 1_000_000
 
-// ErrClosed is returned by decisions after Close.
-var ErrClosed = errors.New("the topic registry is closed")
-
 // Store is what the registry needs of the store.
 type Store interface {
 	Append(s store.Safety, entries ...store.Entry) *store.Ticket
@@ -42,7 +39,6 @@ type Store interface {
 type Registry struct {
 	st       Store
 	log      *slog.Logger
-	metrics  *metrics
 	defaults Defaults
 	decider  chan struct{} // holds one token while nobody decides (I4)
 
@@ -51,7 +47,6 @@ type Registry struct {
 	byID    map[ID]*Topic
 	looks   map[string]string // collision key -> name
 	nextQ   uint64            // next queue id (I1)
-	version uint64            // grows with every change
 	live    bool              // the replay is over: memory follows decisions, not frames
 	dropped []queue.ID        // of topics deleted in the log that was replayed: their drops may be missing
 	deleted func(*Topic)
@@ -69,7 +64,7 @@ func New(st Store, defaults Defaults, log *slog.Logger, reg prometheus.Registere
 		looks:    map[string]string{},
 		nextQ:    1,
 	}
-	r.metrics = newMetrics(reg, r)
+	registerMetrics(reg, r)
 	r.decider <- struct{}{}
 	st.Register(applier{r}, index.PrefixTopic, commitlog.KindTopic)
 	return r
@@ -297,7 +292,6 @@ func (r *Registry) install(t *Topic) {
 	r.byName[t.Name] = t
 	r.byID[t.ID] = t
 	r.looks[collisionKey(t.Name)] = t.Name
-	r.version++
 }
 
 func (r *Registry) bump(rec *Record) {
@@ -313,6 +307,5 @@ func (r *Registry) remove(t *Topic) {
 		delete(r.byID, t.ID)
 		delete(r.byName, cur.Name)
 		delete(r.looks, collisionKey(cur.Name))
-		r.version++
 	}
 }
