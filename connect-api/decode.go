@@ -87,9 +87,25 @@ func (r *Reader) ranged(least, most int64) int64 {
 	return n
 }
 
+// sized is Block with where the block ends, if its writer said; else -1.
+func (r *Reader) sized(s *Schema) (n, end int) {
+	n, size := r.block(s)
+	if size < 0 {
+		return n, -1
+	}
+	return n, r.off + size
+}
+
+// atEnd refuses a block that is not as long as its writer said: those who skip it would read on elsewhere.
+func (r *Reader) atEnd(end int) {
+	if end >= 0 && r.err == nil && r.off != end {
+		r.fail(fmt.Sprintf("a block that should end at byte %d", end))
+	}
+}
+
 func (r *Reader) array(s *Schema) any {
 	v := []any{}
-	for n := r.Block(s); n > 0; n = r.Block(s) {
+	for n, end := r.sized(s); n > 0; n, end = r.sized(s) {
 		for range n {
 			e := r.Decode(s.elem)
 			if r.err != nil {
@@ -100,6 +116,7 @@ func (r *Reader) array(s *Schema) any {
 		if s.elem.minSize == 0 && len(v) > zeroSizeElements { // I2: blocks of nothing must not add up
 			r.fail("an array of too many empty structs")
 		}
+		r.atEnd(end)
 	}
 	return v
 }
@@ -107,7 +124,7 @@ func (r *Reader) array(s *Schema) any {
 func (r *Reader) mapValue(s *Schema) any {
 	texts := s.keys.typ == TypeString && !s.keys.optional
 	byText, byAny := map[string]any{}, map[any]any{}
-	for n := r.Block(s); n > 0; n = r.Block(s) {
+	for n, end := r.sized(s); n > 0; n, end = r.sized(s) {
 		for range n {
 			if texts {
 				k := r.String()
@@ -120,6 +137,7 @@ func (r *Reader) mapValue(s *Schema) any {
 				return nil
 			}
 		}
+		r.atEnd(end)
 	}
 	if texts {
 		return byText

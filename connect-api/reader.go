@@ -193,6 +193,13 @@ func (r *Reader) block(s *Schema) (n, size int) {
 
 // Skip passes one value inside another: with the union of an optional schema, with the length of bytes and strings.
 func (r *Reader) Skip(s *Schema) {
+	if r.err != nil {
+		return
+	}
+	if to := skipFast(r.buf, r.off, s); to >= 0 {
+		r.off = to
+		return
+	}
 	if s.optional && !r.Union() {
 		return
 	}
@@ -226,7 +233,7 @@ func (r *Reader) skipBlocks(s *Schema) {
 			return
 		}
 		if size >= 0 {
-			r.take(size)
+			r.take(size) // a wrong size shows when the value is decoded
 			continue
 		}
 		for range n {
@@ -264,6 +271,13 @@ func (r *Reader) Value(s *Schema) Value {
 
 // skipPresent is Skip behind the union.
 func (r *Reader) skipPresent(s *Schema) {
+	if r.err != nil {
+		return
+	}
+	if to := skipFastPresent(r.buf, r.off, s); to >= 0 {
+		r.off = to
+		return
+	}
 	if !s.optional {
 		r.Skip(s)
 		return

@@ -77,9 +77,17 @@ func (v Value) FieldAt(i int) (Value, error) {
 	if v.data == nil {
 		return Value{schema: s.fields[i].Schema}, nil
 	}
-	r := NewReader(v.data)
-	for j := range i {
-		r.Skip(s.fields[j].Schema)
+	off := 0
+	for j := range s.fields[:i] {
+		if off = skipFast(v.data, off, s.fields[j].Schema); off < 0 {
+			break
+		}
+	}
+	r := Reader{buf: v.data, off: max(off, 0)}
+	if off < 0 { // once more, to say what is wrong, or to read what is unusual
+		for j := range s.fields[:i] {
+			r.Skip(s.fields[j].Schema)
+		}
 	}
 	f := r.Value(s.fields[i].Schema)
 	return f, r.err
