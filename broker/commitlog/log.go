@@ -104,7 +104,9 @@ func (l *Log) load() error {
 			l.blank = append(l.blank, path)
 			continue
 		case err != nil:
-			return &CorruptError{File: path, Position: first, Reason: err.Error()}
+			if s, err = l.guess(path, first, err); err != nil {
+				return err
+			}
 		case s.log != l.o.LogUUID:
 			return &CorruptError{File: path, Position: first, Reason: fmt.Sprintf("it belongs to log %x, not %x", s.log, l.o.LogUUID)}
 		case s.first != first:
@@ -114,6 +116,23 @@ func (l *Log) load() error {
 	}
 	l.m.segments.Set(float64(len(l.segs)))
 	return nil
+}
+
+// guess makes a segment of a file whose header is damaged: below the start of a scan that must not stop a start, and in
+// it the scan ends there and finds out whether that is a torn tail or damage.
+func (l *Log) guess(path string, first int64, why error) (*segment, error) {
+	f, err := l.fs.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", path, err)
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return nil, fmt.Errorf("reading the size of %s: %w", path, err)
+	}
+	capacity := max(size-blockSize, frameAlign) &^ (frameAlign - 1)
+	l.log.Error("a log segment has a damaged header", "file", path, "error", why)
+	return &segment{segHeader: segHeader{log: l.o.LogUUID, first: first, capacity: capacity}, path: path, bad: why.Error()}, nil
 }
 
 // checkBlank refuses a file that lost its header but holds something.

@@ -426,6 +426,29 @@ func TestForeignLogIsRefused(t *testing.T) {
 	}
 }
 
+// TestDamagedSegmentHeader: where the scan passes it is damage; below the scan's start it does not stop a start.
+func TestDamagedSegmentHeader(t *testing.T) {
+	d := disk.NewMem()
+	h := begin(t, d)
+	for range 40 {
+		h.must(strings.Repeat("x", 20<<10))
+	}
+	c := d.Clone()
+	name := segments(t, d)[1]
+	overwrite(t, c, name, 20, []byte{0xff})
+	var bad *CorruptError
+	if _, err := open(t, c, Checkpoint{}); !errors.As(err, &bad) || filepath.Base(bad.File) != name {
+		t.Fatal(err)
+	}
+	h, err := open(t, c, Checkpoint{Position: h.Position(), Epoch: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := replayed(t, h.Log); len(got) != 40 {
+		t.Fatalf("%d records", len(got))
+	}
+}
+
 func TestBelowCheckpoint(t *testing.T) {
 	d := disk.NewMem()
 	h := begin(t, d)

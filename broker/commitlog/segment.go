@@ -77,6 +77,7 @@ func decodeSegHeader(b []byte) (segHeader, error) {
 type segment struct {
 	segHeader
 	path string
+	bad  string // why its header block cannot be believed; its frames are verified one by one all the same
 
 	mu sync.Mutex
 	f  disk.File

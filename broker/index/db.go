@@ -28,12 +28,15 @@ type Options struct {
 	MemTableBytes int
 	CacheBytes    int64
 	Log           *slog.Logger
+	// OnFull tells that files cannot be written for want of space, and again when they can. It must not block.
+	OnFull func(full bool)
 }
 
 // DB is the open index. It is safe for concurrent use.
 type DB struct {
-	p   *pebble.DB
-	log *logger
+	p    *pebble.DB
+	log  *logger
+	full *fullness
 }
 
 // Failed is what Pebble called fatal, nil while all is well. The index must then be given up: Abandon, Remove, rebuild.
@@ -50,11 +53,12 @@ var ErrNotFound = pebble.ErrNotFound
 // Open opens or creates the index. Its error may mean that the directory is damaged: Remove it and rebuild.
 func Open(o Options) (*DB, error) {
 	log := &logger{log: o.Log}
+	full := &fullness{tell: o.OnFull, quit: make(chan struct{})}
 	if o.FS == nil {
 		o.FS = vfs.Default
 	}
 	po := &pebble.Options{
-		FS:                          o.FS,
+		FS:                          vfs.OnDiskFull(o.FS, full.hit),
 		FormatMajorVersion:          pebble.FormatFlushableIngest,
 		DisableWAL:                  true, // I1
 		MemTableSize:                uint64(o.MemTableBytes),
@@ -65,6 +69,10 @@ func Open(o Options) (*DB, error) {
 		MaxOpenFiles:                512,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 1 },
 		Logger:                      log,
+		EventListener: &pebble.EventListener{
+			FlushEnd:        full.flushed,
+			BackgroundError: func(err error) { log.Errorf("%v; it is tried again", err) },
+		},
 	}
 	for i := range po.Levels {
 		po.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
@@ -73,7 +81,7 @@ func Open(o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the index in %s: %w", o.Dir, err)
 	}
-	db := &DB{p: p, log: log}
+	db := &DB{p: p, log: log, full: full}
 	if err := db.Failed(); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the index in %s: %w", o.Dir, err), p.Close())
 	}
@@ -152,11 +160,15 @@ func (d *DB) AsyncFlush() error {
 
 // Close flushes and closes (I2).
 func (d *DB) Close() error {
+	d.full.stop()
 	return errors.Join(d.p.Flush(), d.p.Close())
 }
 
 // Abandon closes without a flush, as a crash would; the log replays the rest.
-func (d *DB) Abandon() error { return d.p.Close() }
+func (d *DB) Abandon() error {
+	d.full.stop()
+	return d.p.Close()
+}
 
 // MetricsText is Pebble's own report, for support.
 func (d *DB) MetricsText(w io.Writer) error {

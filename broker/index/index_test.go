@@ -10,9 +10,12 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -150,6 +153,53 @@ func TestFatalDoesNotExit(t *testing.T) {
 	b := db.NewBatch()
 	if err := db.Commit(b); err == nil {
 		t.Fatal("a broken index took a batch")
+	}
+}
+
+// TestFullDisk: it says so, keeps what it has in memory, does not spin, and goes on by itself.
+func TestFullDisk(t *testing.T) {
+	var full atomic.Bool
+	var tries atomic.Int64
+	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if full.Load() && op.Kind == errorfs.OpCreate {
+			tries.Add(1)
+			return syscall.ENOSPC
+		}
+		return nil
+	}))
+	told := make(chan bool, 10)
+	db, err := Open(Options{
+		Dir: "/index", FS: fs, MemTableBytes: 1 << 20, CacheBytes: 1 << 20, Log: quiet(), OnFull: func(full bool) { told <- full },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := db.NewBatch()
+	if err := b.Set([]byte("a"), []byte("v")); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Commit(b); err != nil {
+		t.Fatal(err)
+	}
+	full.Store(true)
+	if err := db.AsyncFlush(); err != nil {
+		t.Fatal(err)
+	}
+	if !<-told {
+		t.Fatal("told that there is space")
+	}
+	if v, err := db.Get([]byte("a")); err != nil || string(v) != "v" {
+		t.Fatal(v, err)
+	}
+	full.Store(false)
+	if <-told {
+		t.Fatal("told that there is no space")
+	}
+	if n := tries.Load(); n > 20 {
+		t.Fatalf("tried %d times", n)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -22,7 +22,7 @@ func (s *Store) Append(safety Safety, entries ...Entry) *Ticket {
 	t := &Ticket{}
 	size, data, err := s.measure(entries)
 	if err == nil {
-		err = storageErr(s.log.Begin(size))
+		err = s.enter(size)
 	}
 	if err != nil {
 		t.finish(err)
@@ -39,6 +39,14 @@ func (s *Store) Append(safety Safety, entries ...Entry) *Ticket {
 	}
 	g.attach(t, safety)
 	return t
+}
+
+// enter enters the sequencer with room for size bytes; see commitlog.Log.Begin.
+func (s *Store) enter(size int64) error {
+	if e := s.full.Load(); e != nil {
+		return e
+	}
+	return storageErr(s.log.Begin(size))
 }
 
 // measure adds up the room of all entries and refuses what may not be appended from outside.
@@ -176,8 +184,8 @@ func (s *Store) remember(p *plan, b batch.Batch) {
 func (s *Store) appendOwn(k commitlog.Kind, payload []byte, queues ...queue.ID) error {
 	t := &Ticket{}
 	size := commitlog.FrameSize(len(payload)) * int64(len(queues))
-	if err := s.log.Begin(size); err != nil {
-		return storageErr(err)
+	if err := s.enter(size); err != nil {
+		return err
 	}
 	for i, q := range queues {
 		s.log.Put(k, uint32(q), payload, i != len(queues)-1)

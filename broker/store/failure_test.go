@@ -3,14 +3,17 @@ package store
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/penstockio/penstock/broker/disk"
 )
@@ -62,6 +65,43 @@ func TestFullDisk(t *testing.T) {
 	}
 	if err := s.Health(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestFullIndexDisk: without space for the index appends are refused, not blocked, and go on by themselves.
+func TestFullIndexDisk(t *testing.T) {
+	var full atomic.Bool
+	o := memOptions(disk.NewMem(), errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if full.Load() && op.Kind == errorfs.OpCreate {
+			return syscall.ENOSPC
+		}
+		return nil
+	})))
+	o.FlushLogBytes = 1000
+	s := start(t, "/data", o)
+	open(t, s, forever, 1)
+	full.Store(true)
+	deadline := time.Now().Add(20 * time.Second)
+	n := 0
+	for s.Health() == nil && time.Now().Before(deadline) {
+		tk := s.Append(Durable, data(1, one(t, 1, "a")))
+		if <-tk.Done(); tk.Err() == nil {
+			n++
+		}
+	}
+	tk := s.Append(Durable, data(1, one(t, 1, "b")))
+	if <-tk.Done(); !errors.Is(tk.Err(), ErrStorage) {
+		t.Fatal(tk.Err())
+	}
+	if got := values(t, s, 1, 0); len(got) != n {
+		t.Fatalf("%d of %d records readable", len(got), n)
+	}
+	full.Store(false)
+	for s.Health() != nil && time.Now().Before(deadline) {
+		runtime.Gosched()
+	}
+	if got := put(t, s, 1, one(t, 1, "c")); got != int64(n) {
+		t.Fatal(got)
 	}
 }
 

@@ -57,8 +57,20 @@ func (s *Store) foreign(cp index.Checkpoint) string {
 func (s *Store) tryIndex() (err error) {
 	s.db, err = index.Open(index.Options{
 		Dir: s.indexDir(), FS: s.o.IndexFS, MemTableBytes: s.o.MemTableBytes, CacheBytes: s.o.CacheBytes, Log: s.l,
+		OnFull: s.onIndexFull,
 	})
 	return err
+}
+
+// onIndexFull refuses appends while the index cannot be written to disk: it would grow in memory until it blocks.
+func (s *Store) onIndexFull(full bool) {
+	if !full {
+		s.full.Store(nil)
+		s.l.Info("the index can be written again")
+		return
+	}
+	s.full.Store(&StorageError{NoSpace, errors.New("no space to write the index")})
+	s.l.Warn("the index cannot be written for want of space; appends are refused until there is some")
 }
 
 // resetIndex deletes the index and opens an empty one.

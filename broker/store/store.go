@@ -42,7 +42,8 @@ type Store struct {
 	apply   *applier
 	applied atomic.Int64 // log position the index has reached
 	broken  atomic.Pointer[StorageError]
-	dirty   atomic.Bool // the index holds what is not flushed, and the flush timer runs
+	full    atomic.Pointer[StorageError] // the index has no space
+	dirty   atomic.Bool                  // the index holds what is not flushed, and the flush timer runs
 	flushMu sync.Mutex
 	stopped bool // no flush begins any more; guarded by flushMu
 	warning atomic.Pointer[StorageError]
@@ -220,6 +221,9 @@ func (s *Store) Health() error {
 	}
 	if err := s.log.Health(); err != nil {
 		return storageErr(err)
+	}
+	if e := s.full.Load(); e != nil {
+		return e
 	}
 	if e := s.warning.Load(); e != nil {
 		return e
