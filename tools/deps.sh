@@ -1,0 +1,46 @@
+#!/bin/bash
+# deps.sh demo|tests   installs what the demo, or the tests, need: Debian packages, and servers by Maven into a cache
+# outside the tree: PENSTOCK_CACHE, else /var/cache/penstock for root (servers that run as nobody must reach it), else
+# ~/.cache/penstock. Everything comes by package name; nothing is started.
+set -euo pipefail
+what=${1:?demo or tests}
+here=$(cd "$(dirname "$0")/.." && pwd)
+own=${XDG_CACHE_HOME:-$HOME/.cache}/penstock
+[ "$(id -u)" != 0 ] || own=/var/cache/penstock
+cache=${PENSTOCK_CACHE:-$own}
+
+packages=()
+need() { # need COMMAND PACKAGE
+  command -v "$1" > /dev/null || [ -x "/usr/sbin/$1" ] || packages+=("$2")
+}
+need mariadbd mariadb-server-core
+need mariadb mariadb-client-core
+if [ "$what" = tests ]; then
+  need kcat kcat
+  need javac default-jdk-headless
+  need mvn maven
+  need unzip unzip
+  need gcc gcc # go test -race
+fi
+if [ ${#packages[@]} -gt 0 ]; then
+  sudo=(); [ "$(id -u)" = 0 ] || sudo=(sudo)
+  if ! command -v apt-get > /dev/null || { [ ${#sudo[@]} -gt 0 ] && ! command -v sudo > /dev/null; }; then
+    echo "please install: ${packages[*]}" >&2; exit 1
+  fi
+  echo "installing ${packages[*]}"
+  "${sudo[@]}" apt-get -qq update
+  DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get -qq -y --no-install-recommends install "${packages[@]}" > /dev/null
+fi
+[ "$what" = tests ] || exit 0
+
+mkdir -p "$cache"
+if [ ! -e "$cache/kafka/.ok" ]; then
+  echo "fetching Apache Kafka's clients and tools into $cache/kafka"
+  mkdir -p "$cache/kafka"
+  mvn -q -B -f "$here/internal/testenv/parts/kafka/pom.xml" dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$cache/kafka/lib"
+  touch "$cache/kafka/.ok"
+fi
+if ! ls "$cache"/elasticsearch/elasticsearch-*/.ok > /dev/null 2>&1; then
+  echo "fetching Elasticsearch into $cache/elasticsearch"
+  ES_ONLY_FETCH=1 ES_CACHE="$cache/elasticsearch" bash "$here/internal/testenv/parts/elasticsearch/start.sh" "$cache/elasticsearch" 0
+fi
