@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -37,6 +38,9 @@ type DB struct {
 	p    *pebble.DB
 	log  *logger
 	full *fullness
+
+	flushMu  sync.Mutex
+	flushing <-chan struct{} // closed when the last flush begun has ended
 }
 
 // Failed is what Pebble called fatal, nil while all is well. The index must then be given up: Abandon, Remove, rebuild.
@@ -152,9 +156,20 @@ func (s *Snapshot) Iter(from, to []byte) (*Iterator, error) {
 	return &Iterator{it}, nil
 }
 
-// AsyncFlush begins to write what is in memory to disk, so that a restart replays less of the log.
+// AsyncFlush begins to write what is in memory to disk, so that a restart replays less of the log. While an earlier
+// one still runs it does nothing: more memtables would only bring nearer the number at which Pebble blocks.
 func (d *DB) AsyncFlush() error {
-	_, err := d.p.AsyncFlush()
+	d.flushMu.Lock()
+	defer d.flushMu.Unlock()
+	if d.flushing != nil {
+		select {
+		case <-d.flushing:
+		default:
+			return nil
+		}
+	}
+	done, err := d.p.AsyncFlush()
+	d.flushing = done
 	return err
 }
 
