@@ -172,6 +172,8 @@ func (p *patientReader) Read(b []byte) (int, error) {
 // handle begins one request and hands its answer to the writer; false ends the connection (I2).
 func (c *conn) handle(ctx context.Context, frame []byte) bool {
 	arrived := time.Now()
+	// Requests' bytes alias the frame, but nothing that outlives the handler does: the log has copied what it took.
+	defer giveFrame(frame)
 	h, k, req, tooNew, err := decode(frame)
 	if err != nil {
 		c.log.Warn("ending a connection", "client", h.clientID, "error", err)
@@ -212,9 +214,6 @@ func (c *conn) call(k *apiKey, in *call) (a answer, err error) {
 	return k.handle(c.s, in), nil
 }
 
-// writeChunk is how much of an answer one write deadline covers.
-const writeChunk = 256 << 10
-
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
 
 // keptBuffer is the largest encoding buffer that is kept for the next answer.
@@ -249,23 +248,13 @@ func (c *conn) write() {
 
 func (c *conn) send(d delivery) error {
 	buf := buffers.Get().(*[]byte)
-	b := appendResponse((*buf)[:0], d.correlation, d.resp)
+	g := encode((*buf)[:0], d.correlation, d.resp)
 	defer func() {
-		if cap(b) <= keptBuffer {
-			*buf = b[:0]
+		if cap(g.buf) <= keptBuffer {
+			*buf = g.buf[:0]
 			buffers.Put(buf)
 		}
 	}()
-	c.s.metrics.bytesOut.Add(float64(len(b)))
-	for rest := b; len(rest) > 0; {
-		if err := c.nc.SetWriteDeadline(time.Now().Add(c.limits.Write)); err != nil {
-			return err
-		}
-		n := min(len(rest), writeChunk)
-		if _, err := c.nc.Write(rest[:n]); err != nil {
-			return err
-		}
-		rest = rest[n:]
-	}
-	return nil
+	c.s.metrics.bytesOut.Add(float64(len(g.buf) + g.size))
+	return g.send(c.nc, c.limits.Write)
 }
