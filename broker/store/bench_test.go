@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"os"
 	"syscall"
 	"testing"
 
@@ -104,6 +105,67 @@ func BenchmarkRead(b *testing.B) {
 					res.Release()
 				}
 				b.ReportMetric((cpu()-before)/float64(b.N), "cpu-ns/op")
+			})
+		}
+	}
+}
+
+// BenchmarkReadLast reads the one newest batch of a queue, as a consumer at the tail does.
+func BenchmarkReadLast(b *testing.B) {
+	s := start(b, b.TempDir(), Options{})
+	open(b, s, forever, 1)
+	for range 20_000 {
+		s.Append(Written, data(1, one(b, 1, "value")))
+	}
+	put(b, s, 1, one(b, 1, "value"))
+	h, err := s.Head(1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		res, err := s.Read(context.Background(), 1<<20, Cursor{Queue: 1, Offset: h.End - 1, MaxBytes: 1 << 20})
+		if err != nil || len(res.Parts[0].Batches) == 0 {
+			b.Fatal(err)
+		}
+		res.Release()
+	}
+}
+
+// BenchmarkStart opens a store of many queues, after a clean stop and from the log alone.
+func BenchmarkStart(b *testing.B) {
+	for _, n := range []int{1000, 1_000_000} {
+		dir := b.TempDir()
+		s := start(b, dir, Options{})
+		for from := 0; from < n; from += 10_000 {
+			var qs []queue.ID
+			for q := from; q < min(n, from+10_000); q++ {
+				qs = append(qs, queue.ID(q))
+			}
+			open(b, s, forever, qs...)
+		}
+		stop(b, s)
+		for _, how := range []string{"clean", "rebuild"} {
+			b.Run(fmt.Sprintf("%s/%d", how, n), func(b *testing.B) {
+				for range b.N {
+					b.StopTimer()
+					if how == "rebuild" {
+						if err := os.RemoveAll(dir + "/index"); err != nil {
+							b.Fatal(err)
+						}
+					}
+					s, err := Open(dir, Options{}, quiet(), nil)
+					if err != nil {
+						b.Fatal(err)
+					}
+					b.StartTimer()
+					if err := s.Start(context.Background()); err != nil {
+						b.Fatal(err)
+					}
+					b.StopTimer()
+					stop(b, s)
+				}
 			})
 		}
 	}
