@@ -186,8 +186,9 @@ func (f *fetching) park() *store.Result {
 	deadline := f.c.arrived.Add(time.Duration(max(f.req.MaxWaitMillis, 0)) * time.Millisecond)
 	ctx, cancel := context.WithDeadline(f.c.ctx, deadline)
 	defer cancel()
-	for last := false; ; {
-		res, err := f.s.st.Read(f.c.ctx, f.budget, f.cursors...)
+	reading := context.WithoutCancel(f.c.ctx) // who is told to stop waiting still gets an answer
+	for last, enough := false, false; ; {
+		res, err := f.s.st.Read(reading, f.budget, f.cursors...)
 		if err != nil {
 			for _, at := range f.targets {
 				f.fail(at, code(err))
@@ -195,13 +196,15 @@ func (f *fetching) park() *store.Result {
 			return nil
 		}
 		n, bad := size(res)
-		if last || f.wrong || bad || n >= int(f.req.MinBytes) || ctx.Err() != nil {
+		// The limits of the request can be below its min bytes: then whatever fits is the answer.
+		if last || f.wrong || bad || n >= int(f.req.MinBytes) || enough && n > 0 || ctx.Err() != nil {
 			f.fill(res)
 			return res
 		}
 		res.Release()
 		// An error here is the end of the time or a broken store; the read that follows tells which.
 		last = f.s.st.Wait(ctx, max(int(f.req.MinBytes), 1), f.cursors...) != nil
+		enough = true
 	}
 }
 
