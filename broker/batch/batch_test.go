@@ -136,7 +136,7 @@ func TestEveryCodec(t *testing.T) {
 				t.Fatalf("a record without a key in a compacted queue: %v", err)
 			}
 			n := 0
-			if err := b.Walk(func(Meta) error { n++; return Stop }); err != nil || n != 1 {
+			if err := b.Walk(func(Meta) error { n++; return ErrStop }); err != nil || n != 1 {
 				t.Fatal(n, err)
 			}
 		})

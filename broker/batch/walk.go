@@ -18,8 +18,8 @@ type Meta struct {
 	HasKey      bool
 }
 
-// Stop ends a walk early without an error.
-var Stop = errors.New("stop the walk")
+// ErrStop ends a walk early without an error.
+var ErrStop = errors.New("stop the walk")
 
 // maxWalk bounds what one batch may decompress to in all: a walk streams, so this bounds time, not memory.
 const maxWalk = 1 << 30
@@ -27,7 +27,7 @@ const maxWalk = 1 << 30
 var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 16<<10) }}
 
 // Walk calls f for each record in order, decompressing as it goes (I3). Errors of the bytes are *Error; f's own error
-// is returned as it is, Stop as nil.
+// is returned as it is, ErrStop as nil.
 func (b Batch) Walk(f func(Meta) error) error {
 	if b.Codec() == None {
 		return b.walkPlain(f)
@@ -50,7 +50,7 @@ func (b Batch) Walk(f func(Meta) error) error {
 			return &Error{CodeCorruptMessage, int(i), err.Error()}
 		}
 		if err := f(m); err != nil {
-			if errors.Is(err, Stop) {
+			if errors.Is(err, ErrStop) {
 				return nil
 			}
 			return err
@@ -83,7 +83,7 @@ func (b Batch) walkPlain(f func(Meta) error) error {
 			return &Error{CodeCorruptMessage, int(i), err.Error()}
 		}
 		if err := f(m); err != nil {
-			if errors.Is(err, Stop) {
+			if errors.Is(err, ErrStop) {
 				return nil
 			}
 			return err

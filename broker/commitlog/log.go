@@ -80,7 +80,9 @@ var segName = regexp.MustCompile(`^[0-9]{20}\.log$`)
 
 // load reads the segments' headers.
 func (l *Log) load() error {
-	l.closeFiles()
+	if err := l.closeFiles(); err != nil {
+		return fmt.Errorf("closing the files of the log in %s: %w", l.dir, err)
+	}
 	names, err := l.fs.List(l.dir)
 	if err != nil {
 		return fmt.Errorf("listing the log directory %s: %w", l.dir, err)
@@ -178,7 +180,7 @@ func (l *Log) First() int64 {
 	return l.segs[0].first
 }
 
-// Written, Synced and Durable are the log's marks.
+// Written is the end of what was handed to the operating system.
 func (l *Log) Written() int64 { return l.written.Load() }
 
 // Synced is the end of what fdatasync covered.

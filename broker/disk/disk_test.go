@@ -49,7 +49,7 @@ func TestFiles(t *testing.T) {
 		if _, err := f.ReadAt(b, 49_999); err != nil || string(b) != "\x00hello\x00" {
 			t.Fatalf("%q %v", b, err)
 		}
-		if n, err := f.ReadAt(b, 99_998); n != 2 || err != io.EOF {
+		if n, err := f.ReadAt(b, 99_998); n != 2 || !errors.Is(err, io.EOF) {
 			t.Fatal(n, err)
 		}
 		if pos, err := f.NextData(0); err != nil || pos > 50_000 {

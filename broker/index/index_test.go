@@ -3,6 +3,7 @@ package index
 import (
 	"bytes"
 	"encoding/hex"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -138,7 +139,7 @@ func TestCloseKeepsAbandonLoses(t *testing.T) {
 	if v, err := db.Get([]byte("a")); err != nil || string(v) != "v" {
 		t.Fatal(v, err)
 	}
-	if _, err := db.Get([]byte("b")); err != ErrNotFound {
+	if _, err := db.Get([]byte("b")); !errors.Is(err, ErrNotFound) {
 		t.Fatal(err)
 	}
 }

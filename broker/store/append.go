@@ -132,7 +132,7 @@ func (s *Store) roundTag() *tag {
 // decide answers one batch: a refusal, a duplicate, or offsets.
 func (s *Store) decide(e *Entry, a *Appended) plan {
 	*a = Appended{BaseOffset: -1, AppendTime: -1}
-	head, policy, ok := s.table.Get(e.Queue)
+	head, _, ok := s.table.Get(e.Queue)
 	if !ok || head.IsDropping() {
 		a.Err = ErrNoQueue
 		return plan{}
@@ -159,7 +159,7 @@ func (s *Store) decide(e *Entry, a *Appended) plan {
 		}
 		p.prod = st
 	}
-	head, policy, _ = s.table.Give(e.Queue, int64(b.LastDelta())+1) // I1
+	head, policy, _ := s.table.Give(e.Queue, int64(b.LastDelta())+1) // I1
 	p.patch = commitlog.Patch{BaseOffset: head.Next, LeaderEpoch: head.Epoch, AppendTime: policy.AppendTime}
 	a.BaseOffset = head.Next
 	if policy.AppendTime {

@@ -126,10 +126,10 @@ func (s *Store) loadHeads() error {
 
 func fromHead(h *index.Head) (queue.State, Policy) {
 	return queue.State{
-			LogStart: h.LogStart, High: h.Next, Next: h.Next, Bytes: h.Bytes, MaxTime: h.MaxTime, MaxTimeAt: h.MaxTimeAt, Epoch: h.Epoch,
-		}, Policy{
-			AppendTime: h.AppendTime, RetentionMs: h.RetainMs, RetentionBytes: h.RetainSize, Compact: h.Compact, Delete: h.Delete,
-		}
+		LogStart: h.LogStart, High: h.Next, Next: h.Next, Bytes: h.Bytes, MaxTime: h.MaxTime, MaxTimeAt: h.MaxTimeAt, Epoch: h.Epoch,
+	}, Policy{
+		AppendTime: h.AppendTime, RetentionMs: h.RetainMs, RetentionBytes: h.RetainSize, Compact: h.Compact, Delete: h.Delete,
+	}
 }
 
 func toHead(st *queue.State, p Policy) index.Head {

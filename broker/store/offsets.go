@@ -35,7 +35,7 @@ func (s *Store) OffsetAt(ctx context.Context, q queue.ID, ms int64) (offset, at 
 		return -1, -1, ErrNoQueue
 	}
 	var sc scan
-	defer sc.close()
+	defer sc.release()
 	lo, hi := st.LogStart, st.High
 	for lo < hi {
 		ok, err := sc.seek(s.db, q, lo+(hi-lo)/2)
@@ -82,7 +82,7 @@ func firstAt(b batch.Batch, e *index.Entry, start, ms int64) (offset, at int64, 
 	err = b.Walk(func(m batch.Meta) error {
 		if o := e.Base + int64(m.OffsetDelta); m.Time >= ms && o >= start {
 			offset, at = o, m.Time
-			return batch.Stop
+			return batch.ErrStop
 		}
 		return nil
 	})
@@ -99,7 +99,7 @@ func (s *Store) MaxTimestamp(ctx context.Context, q queue.ID) (offset, at int64,
 		return -1, -1, nil
 	}
 	var sc scan
-	defer sc.close()
+	defer sc.release()
 	from := st.MaxTimeAt
 	if from < st.LogStart { // the record that was the latest is trimmed: look through what is left
 		from = st.LogStart

@@ -32,7 +32,7 @@ func (s *Store) Read(ctx context.Context, budget int, at ...Cursor) (*Result, er
 	bp := buffers.Get().(*[]byte)
 	buf := (*bp)[:0]
 	var sc scan
-	defer sc.close()
+	defer sc.release()
 	for i, c := range at {
 		p := &res.Parts[i]
 		spans[i] = span{len(buf), len(buf)}

@@ -48,6 +48,9 @@ func (c *scan) load(ok bool) (bool, error) {
 	return err == nil, err
 }
 
+// release closes after an error, or when nothing can have gone wrong unseen: seek and next report it.
+func (c *scan) release() { _ = c.close() }
+
 func (c *scan) close() error {
 	if c.it == nil {
 		return nil

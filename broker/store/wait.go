@@ -136,7 +136,7 @@ func (s *Store) unregister(w *waiter, at []Cursor) {
 func (s *Store) readable(at []Cursor, ends []int64, enough int64) (int64, error) {
 	var have int64
 	var sc scan
-	defer sc.close()
+	defer sc.release()
 	for i, c := range at {
 		if c.Offset >= ends[i] {
 			continue
