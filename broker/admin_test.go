@@ -289,3 +289,42 @@ func TestDeletedTopicWakesItsReaders(t *testing.T) {
 		t.Errorf("error %d", e)
 	}
 }
+
+func TestAppendTimeTopics(t *testing.T) {
+	b := start(t, t.TempDir(), nil)
+	adm := admin(t, b)
+	if _, err := adm.CreateTopic(t.Context(), 1, 1, map[string]*string{"message.timestamp.type": kadm.StringPtr("LogAppendTime")}, "at"); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now().Add(-time.Second)
+	cl := client(t, b)
+	for range 2 {
+		if err := cl.ProduceSync(t.Context(), &kgo.Record{Topic: "at", Value: []byte("v"), Timestamp: time.UnixMilli(1000)}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, r := range consume(t, b, "at", 2) {
+		if r.Timestamp.Before(begun) || r.Attrs.TimestampType() != 1 {
+			t.Errorf("offset %d has time %s of type %d", r.Offset, r.Timestamp, r.Attrs.TimestampType())
+		}
+	}
+	produceN(t, b, "ct", 0, 1)
+	for i, ms := range []int64{5000, 9000, 7000} {
+		if err := cl.ProduceSync(t.Context(), &kgo.Record{Topic: "ts", Value: fmt.Append(nil, i), Timestamp: time.UnixMilli(ms)}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := adm.ListMaxTimestampOffsets(t.Context(), "ts")
+	if o, _ := got.Lookup("ts", 0); err != nil || o.Offset != 1 || o.Timestamp != 9000 {
+		t.Errorf("the highest timestamp: %+v, %v", o, err)
+	}
+	dirs, err := adm.DescribeAllLogDirs(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bytes int64
+	dirs.Each(func(d kadm.DescribedLogDir) { bytes += d.Size() })
+	if bytes < 100 {
+		t.Errorf("the log holds %d bytes", bytes)
+	}
+}

@@ -27,6 +27,8 @@ type Config struct {
 	Listeners           []Listener        // may be empty: then only Dial reaches the broker
 	AdvertisedListeners []Listener        // by name; a listener without one advertises what it is bound to
 	Settings            map[string]string // by the names in Keys
+
+	authorizer kafka.Authorizer // nil: everything is allowed
 }
 
 // Broker is one broker. Its methods may be called by any number of goroutines.
@@ -106,6 +108,10 @@ func (b *Broker) compose(cfg Config, set settings, log *slog.Logger, reg prometh
 		MaxOffsetMeta: int(set.num(offsetMetadataMax)),
 		Retention:     time.Duration(set.num(offsetsRetention)) * time.Minute,
 	}, log, reg)
+	auth := cfg.authorizer
+	if auth == nil {
+		auth = kafka.AllowAll{}
+	}
 	b.txns = txn.New(b.store, int32(set.num(txnMaxTimeoutMs)), log)
 	b.topics.OnDelete(func(t *topic.Topic) { b.groups.ForgetTopic(t.ID) })
 	b.server = kafka.New(kafka.Config{
@@ -119,7 +125,7 @@ func (b *Broker) compose(cfg Config, set settings, log *slog.Logger, reg prometh
 		MaxOffsetMeta: int(set.num(offsetMetadataMax)),
 		Settings:      set.shown(cfg.Settings),
 		Advertised:    b.endpoint,
-	}, kafka.Parts{Store: b.store, Topics: b.topics, Groups: b.groups, Txns: b.txns, Auth: kafka.AllowAll{}}, log, reg)
+	}, kafka.Parts{Store: b.store, Topics: b.topics, Groups: b.groups, Txns: b.txns, Auth: auth}, log, reg)
 }
 
 // endpoint is where clients of a listener find this broker; the connection inside the process gets the first listener's.

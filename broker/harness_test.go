@@ -9,9 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"go.uber.org/goleak"
+
+	"github.com/penstockio/penstock/broker/kafka"
 )
 
 func TestMain(m *testing.M) {
@@ -34,9 +37,16 @@ func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)
 // start runs a broker over dir on a free port until the test ends.
 func start(t testing.TB, dir string, settings map[string]string) *Broker {
 	t.Helper()
+	return startFor(t, dir, settings, nil)
+}
+
+// startFor is start with somebody who says who may do what.
+func startFor(t testing.TB, dir string, settings map[string]string, auth kafka.Authorizer) *Broker {
+	t.Helper()
 	all := maps.Clone(small)
 	maps.Copy(all, settings)
-	b, err := Open(Config{DataDir: dir, Listeners: []Listener{{Name: "PLAINTEXT", Host: "127.0.0.1"}}, Settings: all}, quiet(), nil)
+	ls := []Listener{{Name: "PLAINTEXT", Host: "127.0.0.1"}}
+	b, err := Open(Config{DataDir: dir, Listeners: ls, Settings: all, authorizer: auth}, quiet(), prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -408,3 +408,48 @@ func TestTimers(t *testing.T) {
 		}
 	})
 }
+
+// TestRetentionBeginsWhenAGroupIsEmpty: offsets of a live group stay, those of an empty one go when their time is over.
+func TestRetentionBeginsWhenAGroupIsEmpty(t *testing.T) {
+	c, _ := open(t, t.TempDir(), config())
+	j := stable(t, c, request("g", ""))
+	commit := func(r CommitRequest) {
+		t.Helper()
+		r.Offsets = []OffsetEntry{{Topic: topic.ID{1}, Offset: Offset{Offset: 3}}}
+		w, err := c.Commit(r)
+		if err == nil {
+			err = w()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	commit(CommitRequest{Group: "g", Generation: j.Generation, MemberID: j.MemberID})
+	commit(CommitRequest{Group: "simple", Generation: -1})
+	expire := func(id string, in time.Duration) bool {
+		g := c.lock(id, false)
+		if g == nil {
+			return true
+		}
+		defer g.mu.Unlock()
+		if g.state == Empty {
+			g.expireOffsets(time.Now().Add(in).UnixMilli())
+		}
+		return len(g.offsets) == 0
+	}
+	if expire("g", 100*time.Hour) {
+		t.Error("the offset of a live group went")
+	}
+	if expire("simple", 59*time.Minute) || !expire("simple", 61*time.Minute) {
+		t.Error("a simple group keeps offsets from the commit on for the retention")
+	}
+	if _, err := c.Leave("g", []Leaver{{MemberID: j.MemberID}}); err != nil {
+		t.Fatal(err)
+	}
+	if expire("g", 59*time.Minute) || !expire("g", 61*time.Minute) {
+		t.Error("an emptied group keeps offsets from then on for the retention")
+	}
+	if _, ok := c.Describe("simple"); ok {
+		t.Error("a group with nothing left is still there")
+	}
+}
