@@ -73,3 +73,18 @@ func TestDataDirectoryInUseIsNamed(t *testing.T) {
 		t.Fatalf("want ErrLocked that names %s, got %v", dir, err)
 	}
 }
+
+func TestOpenedButNeverStarted(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 { // the second time the directory must be free again
+		b, err := Open(Config{DataDir: dir, Settings: small}, quiet(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !errors.Is(b.Health(), ErrNotRunning) {
+			t.Errorf("its health: %v", b.Health())
+		}
+		stop(t, b)
+		stop(t, b)
+	}
+}
