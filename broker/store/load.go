@@ -125,9 +125,10 @@ func (s *Store) loadHeads() error {
 }
 
 func fromHead(h *index.Head) (queue.State, Policy) {
-	return queue.State{
+	st := queue.State{
 		LogStart: h.LogStart, High: h.Next, Next: h.Next, Bytes: h.Bytes, MaxTime: h.MaxTime, MaxTimeAt: h.MaxTimeAt, Epoch: h.Epoch,
-	}, Policy{
+	}
+	return st, Policy{
 		AppendTime: h.AppendTime, RetentionMs: h.RetainMs, RetentionBytes: h.RetainSize, Compact: h.Compact, Delete: h.Delete,
 	}
 }

@@ -84,7 +84,9 @@ func (s *Store) Trim(q queue.ID, before int64) (int64, error) {
 	if err := s.appendOwn(commitlog.KindLogStart, appendField(b, fieldCause, causeDeleteRecords), q); err != nil {
 		return st.LogStart, err
 	}
-	st, _, _ = s.table.Get(q)
+	if st, _, ok = s.table.Get(q); !ok { // dropped meanwhile
+		return 0, fmt.Errorf("trimming queue %d: %w", q, ErrNoQueue)
+	}
 	return st.LogStart, nil
 }
 

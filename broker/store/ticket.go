@@ -25,7 +25,8 @@ func (t *Ticket) Done() <-chan struct{} {
 	return t.done
 }
 
-// OnDone calls f once when the ticket is done: at once, or later from the store's goroutine, where it must not block.
+// OnDone calls f once when the ticket is done: at once, or later from a goroutine of the store. There it must not block,
+// and so must not append: an append may wait for memory that this very goroutine has to give back.
 func (t *Ticket) OnDone(f func()) {
 	t.mu.Lock()
 	if !t.finished {
