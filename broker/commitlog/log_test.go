@@ -9,8 +9,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,8 +35,9 @@ func clock() time.Time { return time.UnixMilli(1_700_000_000_000) }
 // harness is a log in use.
 type harness struct {
 	*Log
-	t   testing.TB
-	rec Recovery
+	t       testing.TB
+	rec     Recovery
+	written func()
 }
 
 func open(t testing.TB, d disk.FS, cp Checkpoint) (*harness, error) {
@@ -50,7 +53,7 @@ func open(t testing.TB, d disk.FS, cp Checkpoint) (*harness, error) {
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	h := &harness{l, t, rec}
+	h := &harness{Log: l, t: t, rec: rec, written: func() {}}
 	t.Cleanup(func() { h.Close() })
 	return h, nil
 }
@@ -69,7 +72,7 @@ func begin(t testing.TB, d disk.FS) *harness {
 
 func (h *harness) start() error {
 	return h.Start(h.rec, EpochRecord{Epoch: h.rec.Epoch + 1, Node: uuid, Reason: ReasonStart}, Hooks{
-		Written: func(*Round) {},
+		Written: func(*Round) { h.written() },
 		Synced: func(r *Round) {
 			h.Release(r)
 			if ch, ok := r.Tag.(chan error); ok {
@@ -497,6 +500,52 @@ func TestNoSpace(t *testing.T) {
 	h.must(big)
 	if got := replayed2(t, d); got != n+1 {
 		t.Fatalf("%d records, want %d", got, n+1)
+	}
+}
+
+// TestNoSpaceForZeros: where space cannot be reserved, zero-filling finds out that it is missing before the writer does.
+func TestNoSpaceForZeros(t *testing.T) {
+	d := disk.NewMem()
+	h, err := open(t, d, Checkpoint{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var now atomic.Int64
+	now.Store(clock().UnixMilli())
+	h.o.Now = func() time.Time { return time.UnixMilli(now.Load()) }
+	h.o.FillAhead = 1 << 20
+	if err := h.start(); err != nil {
+		t.Fatal(err)
+	}
+	h.must("before")
+	var full atomic.Bool
+	d.SetFault(func(op disk.Op, _ string) error {
+		if op == disk.OpWrite && full.Load() {
+			return disk.ErrNoSpace
+		}
+		return nil
+	})
+	h.written = func() { full.Store(true) } // the next write is a zero
+	h.mu.Lock()
+	h.o.FillAfter = 1
+	h.mu.Unlock()
+	h.must("last")
+	deadline := time.Now().Add(10 * time.Second)
+	for h.Health() == nil && time.Now().Before(deadline) {
+		runtime.Gosched()
+	}
+	var space *SpaceError
+	if _, err := h.put("refused"); !errors.As(err, &space) {
+		t.Fatal(err)
+	}
+	h.written = func() {}
+	full.Store(false)
+	for h.Health() != nil && time.Now().Before(deadline) {
+		now.Add(10)
+	}
+	h.must("after")
+	if got := replayed(t, begin(t, d.Clone()).Log); !slices.Equal(got, []string{"before", "last", "after"}) {
+		t.Fatal(got)
 	}
 }
 
