@@ -69,6 +69,23 @@ func TestKcatProducesAndConsumes(t *testing.T) {
 	}
 }
 
+// TestKcatReadsInAGroup: librdkafka's group consumer reads all, commits, and a second run of the group has nothing left.
+func TestKcatReadsInAGroup(t *testing.T) {
+	b := start(t, t.TempDir(), nil)
+	kcat(t, b, "1\n2\n3\n", "-P", "-t", "grouped")
+	args := []string{"-G", "kcatgroup", "-q", "-X", "auto.offset.reset=earliest", "-X", "auto.commit.interval.ms=50"}
+	if got := kcat(t, b, "", append(args, "-c", "3", "grouped")...); got != "1\n2\n3\n" {
+		t.Fatalf("read %q", got)
+	}
+	if o, ok := b.groups.Fetch("kcatgroup", b.topics.Get("grouped").ID, 0); !ok || o.Offset != 3 {
+		t.Fatalf("committed %+v", o)
+	}
+	kcat(t, b, "4\n", "-P", "-t", "grouped")
+	if got := kcat(t, b, "", append(args, "-c", "1", "grouped")...); got != "4\n" {
+		t.Fatalf("then read %q", got)
+	}
+}
+
 // TestNullAndEmptyStayApart: null and empty keys, values and header values are kept apart, also over a restart.
 func TestNullAndEmptyStayApart(t *testing.T) {
 	dir := t.TempDir()

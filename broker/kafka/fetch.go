@@ -23,6 +23,7 @@ type fetching struct {
 	epochs  []int32                             // of cursors: the leader epoch the client believes in, -1 none
 	wrong   bool                                // some partition has an error, which is answered at once
 	budget  int
+	release func() // gives the answer's memory back
 }
 
 // fetch answers batches. It parks until enough is readable, something is wrong, or the client's time is up; it never
@@ -44,11 +45,8 @@ func (s *Server) fetch(c *call) answer {
 		f.budget = min(f.budget, int(req.MaxBytes))
 	}
 	f.resolve()
-	res := f.park()
-	if res == nil {
-		return answer{resp: f.resp}
-	}
-	return answer{resp: f.resp, release: res.Release}
+	f.park()
+	return answer{resp: f.resp, release: f.release}
 }
 
 // refused checks what concerns the whole request.
@@ -178,30 +176,55 @@ func epochError(client, current int32) int16 {
 	return kerr.UnknownLeaderEpoch.Code
 }
 
+// answerMemory bounds what the answers of all Fetches under way may hold together, but for lowBudget each.
+const answerMemory = 256 << 20
+
+// lowBudget is what a Fetch gets when answerMemory is used up: slow readers of large answers must not stop the others.
+const lowBudget = 1 << 20
+
+// reserve gives the bytes a read may take, and how much of that is to be given back to s.answers (I3).
+func (f *fetching) reserve() (budget int, held int64) {
+	if f.s.answers.TryAcquire(int64(f.budget)) {
+		return f.budget, int64(f.budget)
+	}
+	return min(f.budget, lowBudget), 0
+}
+
 // park reads until the answer is worth sending, and fills it in. The result's memory is in use until the answer is sent.
-func (f *fetching) park() *store.Result {
+func (f *fetching) park() {
 	if len(f.cursors) == 0 {
-		return nil
+		return
 	}
 	deadline := f.c.arrived.Add(time.Duration(max(f.req.MaxWaitMillis, 0)) * time.Millisecond)
 	ctx, cancel := context.WithDeadline(f.c.ctx, deadline)
 	defer cancel()
 	reading := context.WithoutCancel(f.c.ctx) // who is told to stop waiting still gets an answer
 	for last, enough := false, false; ; {
-		res, err := f.s.st.Read(reading, f.budget, f.cursors...)
+		budget, held := f.reserve()
+		res, err := f.s.st.Read(reading, budget, f.cursors...)
 		if err != nil {
+			f.s.answers.Release(held)
 			for _, at := range f.targets {
 				f.fail(at, code(err))
 			}
-			return nil
+			return
 		}
 		n, bad := size(res)
+		if spare := max(held-int64(n), 0); spare > 0 {
+			f.s.answers.Release(spare)
+			held -= spare
+		}
 		// The limits of the request can be below its min bytes: then whatever fits is the answer.
 		if last || f.wrong || bad || n >= int(f.req.MinBytes) || enough && n > 0 || ctx.Err() != nil {
 			f.fill(res)
-			return res
+			f.release = func() {
+				res.Release()
+				f.s.answers.Release(held)
+			}
+			return
 		}
 		res.Release()
+		f.s.answers.Release(held)
 		// An error here is the end of the time or a broken store; the read that follows tells which.
 		last = f.s.st.Wait(ctx, max(int(f.req.MinBytes), 1), f.cursors...) != nil
 		enough = true

@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/penstockio/penstock/broker/group"
 	"github.com/penstockio/penstock/broker/store"
@@ -37,6 +38,7 @@ type Server struct {
 	auth    Authorizer
 	log     *slog.Logger
 	metrics *metrics
+	answers *semaphore.Weighted // bytes of Fetch answers under way
 
 	drain     context.Context // ends when the server stops taking requests
 	drainNow  context.CancelFunc
@@ -65,6 +67,7 @@ func New(cfg Config, p Parts, log *slog.Logger, reg prometheus.Registerer) *Serv
 		auth:      p.Auth,
 		log:       log.With("component", "kafka"),
 		metrics:   newMetrics(reg),
+		answers:   semaphore.NewWeighted(max(answerMemory, int64(cfg.FetchBytes))),
 		open:      map[*conn]struct{}{},
 		listeners: map[net.Listener]struct{}{},
 		counts:    map[string]int{},
