@@ -141,8 +141,9 @@ func (l *Log) reserve(size int64) error {
 	return l.roll()
 }
 
-// MaxGroup is the most bytes a group may take: a quarter of a segment.
-func (l *Log) MaxGroup() int64 { return (l.o.SegmentBytes - blockSize) / 4 }
+// MaxGroup is the most bytes a group may take: a quarter of a segment, and the header of one frame, so that a message of
+// a quarter segment fits.
+func (l *Log) MaxGroup() int64 { return FrameSize(int(l.o.SegmentBytes / 4)) }
 
 // roll makes the next segment and only then ends the current one with a pad.
 func (l *Log) roll() error {

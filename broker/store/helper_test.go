@@ -112,7 +112,7 @@ func values(t testing.TB, s *Store, q queue.ID, from int64) []string {
 		for rest := p.Batches; len(rest) > 0; {
 			b := batch.Batch(rest[:batch.Batch(rest).Size()])
 			rest = rest[len(b):]
-			recs, err := b.Records(1 << 20)
+			recs, err := b.Records(16 << 20)
 			if err != nil {
 				t.Fatal(err)
 			}
