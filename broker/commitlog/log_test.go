@@ -93,7 +93,7 @@ func (h *harness) put(payloads ...string) ([]int64, error) {
 	for _, p := range payloads {
 		size += FrameSize(len(p))
 	}
-	if err := h.Begin(size); err != nil {
+	if err := h.Begin(size, true); err != nil {
 		return nil, err
 	}
 	var at []int64

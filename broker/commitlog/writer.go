@@ -85,7 +85,7 @@ func (l *Log) Start(rec Recovery, e EpochRecord, h Hooks) error {
 	go l.fillLoop()
 	e.PreviousEnd, e.Previous = rec.End, rec.Epoch
 	payload := e.AppendTo(nil)
-	if err := l.Begin(FrameSize(len(payload))); err != nil {
+	if err := l.Begin(FrameSize(len(payload)), true); err != nil {
 		return err
 	}
 	l.ensureRound(false) // nothing of an epoch may stand before its epoch frame
@@ -102,10 +102,11 @@ func (l *Log) Start(rec Recovery, e EpochRecord, h Hooks) error {
 }
 
 // Begin enters the sequencer with room for frames of size bytes in all (see FrameSize). Without an error the caller
-// holds the sequencer until End; with one nothing has changed (I3). It waits while memory for the log's end is full.
-func (l *Log) Begin(size int64) error {
+// holds the sequencer until End; with one nothing has changed (I3). With wait it waits while memory for the log's end is
+// full; who holds a lock that applying the log may need must not wait.
+func (l *Log) Begin(size int64, wait bool) error {
 	l.mu.Lock()
-	for l.failed == nil && !l.closing && l.inflight > 0 && l.inflight+size > l.o.TailBytes {
+	for wait && l.failed == nil && !l.closing && l.inflight > 0 && l.inflight+size > l.o.TailBytes {
 		l.room.Wait()
 	}
 	l.lastTime = max(l.lastTime, l.o.Now().UnixMilli())

@@ -116,6 +116,8 @@ type Machine interface {
 type API interface {
 	// Append puts entries side by side into the log: after a crash all of them are there or none. Offsets are given,
 	// and producers' sequences checked, in the order of calls. If one Data entry is refused the others are appended.
+	// An append of data alone waits while memory for what is not yet durable is full; one with a machine's record never
+	// does, so a machine may append under a lock its Apply takes.
 	Append(s Safety, entries ...Entry) *Ticket
 	Read(ctx context.Context, budget int, at ...Cursor) (*Result, error)
 	// Wait returns when minBytes are readable at the cursors together, when one is no longer valid, or when ctx ends.

@@ -22,7 +22,8 @@ func (s *Store) Append(safety Safety, entries ...Entry) *Ticket {
 	t := &Ticket{}
 	size, data, err := s.measure(entries)
 	if err == nil {
-		err = s.enter(size)
+		// A machine appends under its own lock, which applying needs, too: only clients' data waits for memory.
+		err = s.enter(size, data == len(entries))
 	}
 	if err != nil {
 		t.finish(err)
@@ -42,11 +43,11 @@ func (s *Store) Append(safety Safety, entries ...Entry) *Ticket {
 }
 
 // enter enters the sequencer with room for size bytes; see commitlog.Log.Begin.
-func (s *Store) enter(size int64) error {
+func (s *Store) enter(size int64, wait bool) error {
 	if e := s.full.Load(); e != nil {
 		return e
 	}
-	return storageErr(s.log.Begin(size))
+	return storageErr(s.log.Begin(size, wait))
 }
 
 // measure adds up the room of all entries and refuses what may not be appended from outside.
@@ -184,7 +185,7 @@ func (s *Store) remember(p *plan, b batch.Batch) {
 func (s *Store) appendOwn(k commitlog.Kind, payload []byte, queues ...queue.ID) error {
 	t := &Ticket{}
 	size := commitlog.FrameSize(len(payload)) * int64(len(queues))
-	if err := s.enter(size); err != nil {
+	if err := s.enter(size, false); err != nil {
 		return err
 	}
 	for i, q := range queues {

@@ -15,7 +15,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/penstockio/penstock/broker/commitlog"
 	"github.com/penstockio/penstock/broker/disk"
+	"github.com/penstockio/penstock/broker/index"
 )
 
 // TestFullDisk: produce is refused with a typed error, reads go on, sequences are not lost, and writing resumes.
@@ -182,6 +184,61 @@ func TestWrittenBeforeSynced(t *testing.T) {
 	<-dur.Done()
 	if got := values(t, s, 1, 0); len(got) != 3 {
 		t.Fatal(got)
+	}
+}
+
+// slowMachine applies under the lock it appends under, as coordinators do.
+type slowMachine struct {
+	names
+	mu sync.Mutex
+}
+
+func (m *slowMachine) Apply(f commitlog.Frame, b *index.Batch) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.names.Apply(f, b)
+}
+
+// TestMachineAppendsUnderItsLock while memory for the log's end is full of data: it must not wait for it.
+func TestMachineAppendsUnderItsLock(t *testing.T) {
+	d := disk.NewMem()
+	s, err := Open("/data", memOptions(d, vfs.NewMem()), quiet(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &slowMachine{}
+	s.Register(m, index.PrefixTopic, commitlog.KindTopic)
+	if err := s.Start(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	defer stop(t, s)
+	open(t, s, forever, 1)
+	hold := make(chan struct{})
+	d.SetFault(func(op disk.Op, _ string) error {
+		if op == disk.OpSync {
+			<-hold
+		}
+		return nil
+	})
+	first := s.Append(Durable, Entry{Kind: commitlog.KindTopic, Payload: []byte("first")})
+	var wg sync.WaitGroup
+	big := one(t, 1, strings.Repeat("x", 100<<10))
+	for range 30 { // three times the memory allowed: most of them wait
+		wg.Go(func() { <-s.Append(Durable, data(1, big)).Done() })
+	}
+	m.mu.Lock()
+	second := s.Append(Durable, Entry{Kind: commitlog.KindTopic, Payload: []byte("second")})
+	close(hold) // the first record is applied now, or tries to
+	third := s.Append(Durable, Entry{Kind: commitlog.KindTopic, Payload: []byte("third")})
+	m.mu.Unlock()
+	for _, tk := range []*Ticket{first, second, third} {
+		if <-tk.Done(); tk.Err() != nil {
+			t.Fatal(tk.Err())
+		}
+	}
+	wg.Wait()
+	if len(m.state) != 3 {
+		t.Fatal(m.state)
 	}
 }
 

@@ -26,7 +26,7 @@ func (t *Ticket) Done() <-chan struct{} {
 }
 
 // OnDone calls f once when the ticket is done: at once, or later from a goroutine of the store. There it must not block,
-// and so must not append: an append may wait for memory that this very goroutine has to give back.
+// and so must not append data: that may wait for memory which this very goroutine has to give back.
 func (t *Ticket) OnDone(f func()) {
 	t.mu.Lock()
 	if !t.finished {

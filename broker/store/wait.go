@@ -160,7 +160,7 @@ func (s *Store) readable(at []Cursor, ends []int64, enough int64) (int64, error)
 }
 
 // Watch implements API: f is called once a sync round with the queues that advanced, from the store's goroutine. It
-// must not block (so must not append, see Ticket.OnDone) and not keep the slice.
+// must not block (so must not append data, see Ticket.OnDone) and not keep the slice.
 func (s *Store) Watch(f func(advanced []Span)) {
 	s.watch.Lock()
 	defer s.watch.Unlock()
