@@ -55,7 +55,7 @@ func (r *Runtime) Validate(ctx context.Context, cfg map[string]string) (*Validat
 	own := plugin.Config
 	var framework []connectapi.ConfigKey
 	for _, k := range frameworkKeys(plugin.Sink) {
-		if _, theirs := own.Key(k.Name); !theirs { // a plugin's own definition wins
+		if theirs, ok := own.Key(k.Name); !ok || theirs.Internal { // a plugin's own definition wins
 			framework = append(framework, k)
 		}
 	}
@@ -226,7 +226,7 @@ func (r *Runtime) Definitions(ctx context.Context, class string) ([]connectapi.C
 	}
 	keys := slices.Clone(p.Config.Keys())
 	for _, k := range frameworkKeys(p.Sink) {
-		if _, theirs := p.Config.Key(k.Name); !theirs {
+		if theirs, ok := p.Config.Key(k.Name); !ok || theirs.Internal {
 			keys = append(keys, k)
 		}
 	}

@@ -1,0 +1,352 @@
+package mysql
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-mysql-org/go-mysql/mysql"
+	"github.com/pingcap/tidb/pkg/parser"
+	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/pingcap/tidb/pkg/parser/format"
+	_ "github.com/pingcap/tidb/pkg/parser/test_driver" // the parser's own literals
+)
+
+// apply changes the registry as a schema statement does and writes the history. A statement the parser does not know marks
+// the captured tables it names: the next TABLE_MAP proves them.
+func (g *registry) apply(at position, db string, st statement) error {
+	text := rewrite(st.text)
+	nodes, _, err := parser.New().Parse(text, "", "")
+	if err != nil {
+		g.unreadable(at, db, st, err)
+		return nil
+	}
+	for _, n := range nodes {
+		changes, err := g.node(db, n)
+		if err != nil {
+			return err
+		}
+		if len(changes) > 0 {
+			g.record(at, db, st.text, changes)
+		}
+	}
+	return nil
+}
+
+var (
+	orReplace = regexp.MustCompile(`(?i)^(CREATE)\s+OR\s+REPLACE\s+`)
+	online    = regexp.MustCompile(`(?i)^(ALTER)\s+(ONLINE|IGNORE)\s+`)
+	waitN     = regexp.MustCompile(`(?i)\s(WAIT\s+\d+|NOWAIT)\s`)
+	invisible = regexp.MustCompile(`(?i)\s(INVISIBLE|COMPRESSED|PERSISTENT)\b`)
+)
+
+// rewrite turns forms of MariaDB that the parser does not know into ones that mean the same for a schema.
+func rewrite(sql string) string {
+	sql = orReplace.ReplaceAllString(sql, "$1 ")
+	sql = online.ReplaceAllString(sql, "$1 ")
+	if m := waitN.FindString(sql); m != "" {
+		sql = strings.Replace(sql, m, " ", 1)
+	}
+	if invisible.MatchString(sql) {
+		sql = invisible.ReplaceAllStringFunc(sql, func(m string) string {
+			if strings.EqualFold(strings.TrimSpace(m), "PERSISTENT") {
+				return " STORED"
+			}
+			return ""
+		})
+	}
+	return sql
+}
+
+func (g *registry) unreadable(at position, db string, st statement, err error) {
+	lower := strings.ToLower(st.text)
+	for id, t := range g.tables {
+		if strings.Contains(lower, strings.ToLower(t.Name)) {
+			g.suspect[id] = true
+		}
+	}
+	g.k.log.Warn("a schema statement could not be read; tables it may have changed are compared with the log before their next row",
+		"database", db, "statement", strings.Join(st.words, " ")+" …", "file", at.File, "pos", at.Pos, "error", firstLine(err))
+}
+
+func firstLine(err error) string {
+	s, _, _ := strings.Cut(err.Error(), "\n")
+	if i := strings.Index(s, " near "); i > 0 {
+		s = s[:i] // what follows quotes the statement
+	}
+	return s
+}
+
+func (g *registry) node(db string, n ast.StmtNode) ([]tableChange, error) {
+	switch s := n.(type) {
+	case *ast.CreateTableStmt:
+		return g.create(db, s)
+	case *ast.AlterTableStmt:
+		return g.alter(db, s)
+	case *ast.DropTableStmt:
+		var out []tableChange
+		for _, t := range s.Tables {
+			out = append(out, g.dropChange(nameOf(db, t))...)
+		}
+		return out, nil
+	case *ast.RenameTableStmt:
+		var out []tableChange
+		for _, r := range s.TableToTables { // left to right: swaps work
+			out = append(out, g.rename(nameOf(db, r.OldTable), nameOf(db, r.NewTable))...)
+		}
+		return out, nil
+	case *ast.DropDatabaseStmt:
+		return g.dropDatabase(s.Name.O), nil
+	case *ast.CreateDatabaseStmt:
+		g.charsets[s.Name.O] = charsetOfOptions(s.Options)
+	case *ast.AlterDatabaseStmt:
+		if c := charsetOfOptions(s.Options); c != "" {
+			g.charsets[s.Name.O] = c
+		}
+	case *ast.CreateIndexStmt:
+		if s.KeyType == ast.IndexKeyTypeUnique {
+			return g.change(nameOf(db, s.Table), func(t *Table) error {
+				t.addIndex(s.IndexName, columnsOf(s.IndexPartSpecifications))
+				return nil
+			})
+		}
+	case *ast.DropIndexStmt:
+		return g.change(nameOf(db, s.Table), func(t *Table) error { t.dropIndex(s.IndexName); return nil })
+	}
+	return nil, nil
+}
+
+func charsetOfOptions(opts []*ast.DatabaseOption) string {
+	for _, o := range opts {
+		switch o.Tp {
+		case ast.DatabaseOptionCharset:
+			return strings.ToLower(o.Value)
+		case ast.DatabaseOptionCollate:
+			c, _, _ := strings.Cut(strings.ToLower(o.Value), "_")
+			return c
+		}
+	}
+	return ""
+}
+
+func nameOf(db string, t *ast.TableName) tableName {
+	if t.Schema.O != "" {
+		db = t.Schema.O
+	}
+	return tableName{db, t.Name.O}
+}
+
+func (n tableName) id() string { return n.db + "." + n.name }
+
+func columnsOf(parts []*ast.IndexPartSpecification) []string {
+	var out []string
+	for _, p := range parts {
+		if p.Column == nil {
+			return nil // functional: no key for events
+		}
+		out = append(out, p.Column.Name.O)
+	}
+	return out
+}
+
+func (t *Table) addIndex(name string, cols []string) {
+	if len(cols) == 0 {
+		return
+	}
+	if name == "" {
+		name = cols[0]
+	}
+	t.Indexes = append(t.Indexes, Index{name, cols})
+}
+
+func (t *Table) dropIndex(name string) {
+	t.Indexes = slices.DeleteFunc(t.Indexes, func(ix Index) bool { return strings.EqualFold(ix.Name, name) })
+}
+
+func (g *registry) dropChange(n tableName) []tableChange {
+	t := g.tables[n.id()]
+	if t == nil {
+		return nil
+	}
+	g.drop(n.id())
+	return []tableChange{{Type: "DROP", Table: t}}
+}
+
+func (g *registry) dropDatabase(db string) []tableChange {
+	var out []tableChange
+	for _, t := range g.tables {
+		if t.DB == db {
+			out = append(out, tableChange{Type: "DROP", Table: t})
+		}
+	}
+	for _, c := range out {
+		g.drop(c.Table.id())
+	}
+	return out
+}
+
+func (g *registry) rename(from, to tableName) []tableChange {
+	t := g.tables[from.id()]
+	if t == nil {
+		g.suspect[to.id()] = true
+		return nil
+	}
+	moved := t.clone()
+	moved.DB, moved.Name = to.db, to.name
+	suspect := g.suspect[from.id()]
+	g.drop(from.id())
+	g.set(moved)
+	if suspect {
+		g.suspect[to.id()] = true
+	}
+	return []tableChange{{Type: "ALTER", Table: moved, Previous: from.id()}}
+}
+
+// change applies f to a copy of a table; a table nobody knows is left to its next TABLE_MAP.
+func (g *registry) change(n tableName, f func(*Table) error) ([]tableChange, error) {
+	t := g.tables[n.id()]
+	if t == nil {
+		return nil, nil
+	}
+	next := t.clone()
+	if err := f(next); err != nil {
+		return nil, fmt.Errorf("table %s: %w", n.id(), err)
+	}
+	next.rekey()
+	suspect := g.suspect[n.id()]
+	g.set(next)
+	if suspect {
+		g.suspect[n.id()] = true
+	}
+	return []tableChange{{Type: "ALTER", Table: next}}, nil
+}
+
+func (g *registry) create(db string, s *ast.CreateTableStmt) ([]tableChange, error) {
+	n := nameOf(db, s.Table)
+	if s.TemporaryKeyword != ast.TemporaryNone || s.IfNotExists && g.tables[n.id()] != nil {
+		return nil, nil
+	}
+	if s.ReferTable != nil { // LIKE: as the other is now
+		other := g.tables[nameOf(db, s.ReferTable).id()]
+		if other == nil {
+			return nil, nil
+		}
+		t := other.clone()
+		t.DB, t.Name = n.db, n.name
+		g.set(t)
+		return []tableChange{{Type: "CREATE", Table: t}}, nil
+	}
+	if s.Select != nil { // the columns stand nowhere in the statement
+		g.drop(n.id())
+		return nil, nil
+	}
+	t := &Table{DB: n.db, Name: n.name, Charset: g.charsets[n.db]}
+	for _, o := range s.Options {
+		switch o.Tp {
+		case ast.TableOptionCharset:
+			t.Charset = strings.ToLower(o.StrValue)
+		case ast.TableOptionCollate:
+			t.Charset, _, _ = strings.Cut(strings.ToLower(o.StrValue), "_")
+		}
+	}
+	for _, def := range s.Cols {
+		if err := g.addColumn(t, def, len(t.Columns)); err != nil {
+			return nil, fmt.Errorf("table %s: %w", n.id(), err)
+		}
+	}
+	for _, c := range s.Constraints {
+		t.constraint(c)
+	}
+	t.rekey()
+	g.set(t)
+	return []tableChange{{Type: "CREATE", Table: t}}, nil
+}
+
+func (t *Table) constraint(c *ast.Constraint) {
+	switch c.Tp {
+	case ast.ConstraintPrimaryKey:
+		t.primary(columnsOf(c.Keys))
+	case ast.ConstraintUniq, ast.ConstraintUniqKey, ast.ConstraintUniqIndex:
+		t.addIndex(c.Name, columnsOf(c.Keys))
+	}
+}
+
+// primary makes columns the primary key, which makes them NOT NULL.
+func (t *Table) primary(cols []string) {
+	t.Indexes = append([]Index{{primary, cols}}, t.Indexes...)
+	for _, c := range cols {
+		if i := t.column(c); i >= 0 {
+			t.Columns[i].Nullable = false
+		}
+	}
+}
+
+// addColumn inserts a column at a place.
+func (g *registry) addColumn(t *Table, def *ast.ColumnDef, at int) error {
+	c, keys, err := g.columnOf(t, def)
+	if err != nil {
+		return err
+	}
+	t.Columns = slices.Insert(t.Columns, at, c)
+	t.keys(c.Name, keys)
+	return nil
+}
+
+type columnKeys struct{ primary, unique bool }
+
+func (t *Table) keys(name string, k columnKeys) {
+	if k.primary {
+		t.primary([]string{name})
+	}
+	if k.unique {
+		t.addIndex(name, []string{name})
+	}
+}
+
+// columnOf turns a definition into a column. SERIAL is BIGINT UNSIGNED NOT NULL AUTO_INCREMENT UNIQUE.
+func (g *registry) columnOf(t *Table, def *ast.ColumnDef) (Column, columnKeys, error) {
+	c := Column{Name: def.Name.Name.O, Nullable: true}
+	var keys columnKeys
+	if err := c.fromFieldType(def, g.k.srv.flavor == mysql.MariaDBFlavor, t.Charset); err != nil {
+		return c, keys, err
+	}
+	for _, o := range def.Options {
+		switch o.Tp {
+		case ast.ColumnOptionNotNull:
+			c.Nullable = false
+		case ast.ColumnOptionPrimaryKey:
+			keys.primary, c.Nullable = true, false
+		case ast.ColumnOptionUniqKey:
+			keys.unique = true
+		case ast.ColumnOptionAutoIncrement:
+			c.Auto = true
+		case ast.ColumnOptionGenerated:
+			c.Generated = true
+		case ast.ColumnOptionDefaultValue:
+			c.Default = defaultOf(o.Expr)
+		case ast.ColumnOptionCollate:
+			if c.Charset != "" {
+				c.Charset, _, _ = strings.Cut(strings.ToLower(o.StrValue), "_")
+			}
+		case ast.ColumnOptionCheck:
+			if strings.HasPrefix(restore(o.Expr), "JSON_VALID(") {
+				c.JSON = true
+			}
+		}
+	}
+	return c, keys, nil
+}
+
+func restore(n ast.Node) string {
+	var b strings.Builder
+	if n == nil || n.Restore(format.NewRestoreCtx(format.RestoreStringSingleQuotes|format.RestoreKeyWordUppercase|format.RestoreStringWithoutCharset, &b)) != nil {
+		return ""
+	}
+	return b.String()
+}
+
+func defaultOf(e ast.ExprNode) *string {
+	lit, _ := literal(restore(e))
+	return lit
+}
