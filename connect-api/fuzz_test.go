@@ -107,5 +107,12 @@ func FuzzPosition(f *testing.F) {
 		if err != nil || again != p {
 			t.Fatalf("%s became %s, %v", p, again, err)
 		}
+		m, err := p.Fields()
+		if err != nil {
+			t.Fatalf("%s: %v", p, err)
+		}
+		if plainCanonical([]byte(text)) && marshal(m) != text {
+			t.Fatalf("%s is not canonical: %s is", text, marshal(m))
+		}
 	})
 }

@@ -103,6 +103,9 @@ func marshal(m map[string]any) string {
 }
 
 func canonical(text []byte) (string, error) {
+	if plainCanonical(text) {
+		return string(text), nil
+	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	var m map[string]any
@@ -113,6 +116,77 @@ func canonical(text []byte) (string, error) {
 		return "", err
 	}
 	return marshal(m), nil
+}
+
+// plainCanonical recognises the usual case without decoding it: members in ascending order, names and strings of plain
+// ASCII, integers, booleans, nulls. It may say no to what is canonical, never yes to what is not.
+func plainCanonical(t []byte) bool {
+	if len(t) < 2 || t[0] != '{' || t[len(t)-1] != '}' {
+		return false
+	}
+	t = t[1 : len(t)-1]
+	var last []byte
+	for first := true; len(t) > 0; first = false {
+		if !first {
+			if t[0] != ',' {
+				return false
+			}
+			t = t[1:]
+		}
+		name := plainString(t)
+		if name < 0 || !first && bytes.Compare(t[1:name-1], last) <= 0 {
+			return false
+		}
+		last = t[1 : name-1]
+		if t = t[name:]; len(t) < 2 || t[0] != ':' {
+			return false
+		}
+		n := plainScalar(t[1:])
+		if n < 0 {
+			return false
+		}
+		t = t[1+n:]
+	}
+	return true
+}
+
+// plainString returns how long the string is that t begins with, quotes included, or -1.
+func plainString(t []byte) int {
+	if len(t) < 2 || t[0] != '"' {
+		return -1
+	}
+	for i := 1; i < len(t); i++ {
+		switch c := t[i]; {
+		case c == '"':
+			return i + 1
+		case c < 0x20 || c >= 0x7f || c == '\\':
+			return -1
+		}
+	}
+	return -1
+}
+
+func plainScalar(t []byte) int {
+	if n := plainString(t); n > 0 {
+		return n
+	}
+	for _, word := range []string{"true", "false", "null"} {
+		if len(t) >= len(word) && string(t[:len(word)]) == word {
+			return len(word)
+		}
+	}
+	i := 0
+	if len(t) > 0 && t[0] == '-' {
+		i++
+	}
+	from := i
+	for i < len(t) && t[i] >= '0' && t[i] <= '9' {
+		i++
+	}
+	if i == from || t[from] == '0' && (i > from+1 || from > 0) || i < len(t) && t[i] != ',' {
+		return -1
+	}
+	return i
 }
 
 func members(text string) (map[string]any, error) {

@@ -243,6 +243,8 @@ func (s *Sink) Send(ctx context.Context, b *SinkBatch, next connectapi.Offsets) 
 		Next: wire.PartitionOffsets(next),
 	}
 	f.Rows = b.b.Detach(*connectpb.Buffers.Get(cmp.Or(size, 4<<10)))
+	// A plugin that does not even receive: what is half sent cannot be taken back, so the stream ends with ctx (I3).
+	defer context.AfterFunc(ctx, func() { s.cancel(context.Cause(ctx)) })()
 	return s.send(f)
 }
 

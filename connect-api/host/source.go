@@ -31,6 +31,9 @@ type SourceOptions struct {
 	ReadTopic func(ctx context.Context, topic string, follow bool, w *TopicWriter) error
 }
 
+// batchQueue is how many batches may wait for Recv; their bytes are bounded by the credit (I4).
+const batchQueue = 32
+
 // Source is the stream of a source task. Recv is for one goroutine; Ack, Stop and Report may run beside it.
 type Source struct {
 	stream
@@ -46,6 +49,7 @@ type Source struct {
 		owed, out int // bytes released but not granted again; bytes of batches not released
 	}
 	acked    atomic.Uint64
+	ackSent  atomic.Int64 // when, in ns
 	ackAgain *time.Timer
 	stopOnce sync.Once
 }
@@ -85,7 +89,7 @@ func (p *Process) OpenSource(ctx context.Context, o SourceOptions) (*Source, err
 	o.Credit = cmp.Or(o.Credit, 4<<20)
 	o.AckAgain = cmp.Or(o.AckAgain, 5*time.Second)
 	s := &Source{
-		opts: o, dir: connectapi.NewDirectory(), batches: make(chan *SourceBatch, 1), opened: make(chan struct{}),
+		opts: o, dir: connectapi.NewDirectory(), batches: make(chan *SourceBatch, batchQueue), opened: make(chan struct{}),
 	}
 	err := s.open(ctx, p, connectpb.Connector_Source_FullMethodName, fmt.Sprintf("%s/%d", o.Connector, o.Task),
 		&connectpb.ToSource{Msg: &connectpb.ToSource_Open{Open: &connectpb.Open{
@@ -223,13 +227,14 @@ func (s *Source) grant(n int) error {
 	return s.send(&connectpb.Frame{Msg: &connectpb.ToSource{Msg: &connectpb.ToSource_Credit{Credit: &connectpb.Credit{Bytes: uint64(n)}}}})
 }
 
-// release grants again when a quarter of the credit is owed, or nothing is out: not a message for every batch.
+// release grants again when a quarter of the credit is owed: not a message for every batch. Until then the plugin has the
+// other three quarters, less what is out.
 func (s *Source) release(n int) {
 	s.credit.Lock()
 	s.credit.out -= n
 	s.credit.owed += n
 	give := 0
-	if s.credit.owed >= s.opts.Credit/4 || s.credit.out == 0 {
+	if s.credit.owed >= s.opts.Credit/4 {
 		give, s.credit.owed = s.credit.owed, 0
 	}
 	s.credit.Unlock()
@@ -239,7 +244,7 @@ func (s *Source) release(n int) {
 }
 
 // Ack tells the plugin that all positions up to and with this batch are durable. produced, of this batch, only if the
-// connector wants it. Acks never go back.
+// connector wants it. Acks never go back; those that follow each other closely go as one.
 func (s *Source) Ack(batch uint64, produced []connectapi.Produced) error {
 	for {
 		last := s.acked.Load()
@@ -250,9 +255,21 @@ func (s *Source) Ack(batch uint64, produced []connectapi.Produced) error {
 			break
 		}
 	}
+	if len(produced) > 0 {
+		s.ackAgain.Reset(s.opts.AckAgain)
+		return s.sendAck(batch, produced)
+	}
+	now := time.Now().UnixNano()
+	if last := s.ackSent.Load(); now-last < int64(ackPause) || !s.ackSent.CompareAndSwap(last, now) {
+		s.ackAgain.Reset(ackPause) // sends the last one
+		return nil
+	}
 	s.ackAgain.Reset(s.opts.AckAgain)
-	return s.sendAck(batch, produced)
+	return s.sendAck(batch, nil)
 }
+
+// ackPause is the least time between two acks without Produced.
+const ackPause = 2 * time.Millisecond
 
 func (s *Source) sendAck(batch uint64, produced []connectapi.Produced) error {
 	return s.send(&connectpb.Frame{Msg: &connectpb.ToSource{Msg: &connectpb.ToSource_Ack{

@@ -27,7 +27,8 @@ type outbox struct {
 	changed chan struct{} // to the sender: rows or credit came
 	room    chan struct{} // to the reader: acc was taken
 
-	lastID uint64 // the sender's
+	sendMu sync.Mutex // taking and sending go together, so that batches leave in order
+	lastID uint64     // under sendMu
 }
 
 func (o *outbox) init(maxBatch int) {
@@ -51,10 +52,10 @@ func (o *outbox) grant(n int) {
 }
 
 // add moves b's rows behind those that wait, once there is room (I5). When ctx ends first they are kept all the same: what
-// was read is sent.
-func (o *outbox) add(ctx context.Context, b *connectapi.Batch, catalog *connectapi.Catalog) {
+// was read is sent. due: a batch is full and may be sent.
+func (o *outbox) add(ctx context.Context, b *connectapi.Batch, catalog *connectapi.Catalog) (due bool) {
 	if b.Len() == 0 && len(b.Marks()) == 0 {
-		return
+		return false
 	}
 	for {
 		o.mu.Lock()
@@ -70,12 +71,12 @@ func (o *outbox) add(ctx context.Context, b *connectapi.Batch, catalog *connecta
 					o.based = true
 					b.SetBase(o.acc.Base())
 				}
-				full := o.acc.Size() >= o.maxBatch/2
+				due := o.acc.Size() >= o.maxBatch/2 && o.credit > 0
 				o.mu.Unlock()
-				if !waiting || full {
-					poke(o.changed)
+				if !due && !waiting {
+					poke(o.changed) // the sender's clock starts
 				}
-				return
+				return due
 			}
 		}
 		o.mu.Unlock()
@@ -120,24 +121,36 @@ func (o *outbox) take(now time.Time, hurry bool) (p *parcel, wait time.Duration)
 	return p, 0
 }
 
+// sendDue sends what is due, if anything is; else how long to wait for it.
+func (t *source) sendDue(hurry bool) (sent bool, wait time.Duration, err error) {
+	t.out.sendMu.Lock()
+	defer t.out.sendMu.Unlock()
+	p, wait := t.out.take(time.Now(), hurry)
+	if p == nil {
+		return false, wait, nil
+	}
+	return true, 0, t.sendParcel(p)
+}
+
 func (o *outbox) empty() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.acc.Len() == 0 && len(o.acc.Marks()) == 0
 }
 
-// sendLoop sends batches until reading has ended and all that was read is sent.
+// sendLoop sends batches until reading has ended and all that was read is sent. Full ones are sent by the reading goroutine
+// itself, which saves a change of goroutines a batch; this one sends those that are due by their age, or waited for credit.
 func (t *source) sendLoop() error {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	ended := t.readEnd
 	for {
 		over := ended == nil
-		p, wait := t.out.take(time.Now(), over)
-		if p != nil {
-			if err := t.sendParcel(p); err != nil {
-				return err
-			}
+		sent, wait, err := t.sendDue(over)
+		if err != nil {
+			return err
+		}
+		if sent {
 			continue
 		}
 		if over && t.out.empty() {

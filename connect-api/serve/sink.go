@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -17,7 +18,8 @@ import (
 // sinkCredit is how many bytes of rows may be on the way to one task and in its memory.
 const sinkCredit = 4 << 20
 
-// sink is a sink task being driven. The handler calls the task's methods; one goroutine receives.
+// sink is a sink task being driven. The handler calls the task's methods; one goroutine receives, so that the host is never
+// held back while it has credit.
 type sink struct {
 	stream
 	task    connectapi.SinkTask
@@ -26,6 +28,11 @@ type sink struct {
 	next    connectapi.Offsets // behind what was written
 	in      chan *connectpb.Frame
 	owed    int // bytes not granted again yet
+
+	sayMu  sync.Mutex
+	unsaid connectapi.Offsets // durable, and the host not told yet
+	saidAt time.Time
+	timer  *time.Timer // tells the host soon
 
 	failMu sync.Mutex
 	failed []*connectpb.Failed
@@ -43,7 +50,11 @@ func (s *server) Sink(raw connectpb.Connector_SinkServer) error {
 	if open == nil {
 		return status.Error(codes.InvalidArgument, "a stream begins with Open")
 	}
-	t := &sink{dir: connectapi.NewDirectory(), next: connectapi.Offsets{}, in: make(chan *connectpb.Frame, 16)}
+	t := &sink{
+		dir: connectapi.NewDirectory(), next: connectapi.Offsets{}, unsaid: connectapi.Offsets{}, in: make(chan *connectpb.Frame, 16),
+	}
+	t.timer = time.AfterFunc(time.Hour, func() { _ = t.sayDurable(true) }) // a broken stream shows elsewhere
+	defer t.timer.Stop()
 	if err := t.begin(s, raw, open); err != nil {
 		return err
 	}
@@ -66,14 +77,11 @@ func (t *sink) run() error {
 	if err != nil {
 		return t.fail(err)
 	}
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer t.stop()
-	go t.receive() // ends with the stream
 	err = t.tell(&connectpb.FromSink{Msg: &connectpb.FromSink_Opened{Opened: &connectpb.Done{}}})
 	if err == nil {
 		err = t.grant(sinkCredit)
 	}
+	go t.receive() // ends with the stream
 	for err == nil {
 		select {
 		case f := <-t.in:
@@ -82,6 +90,7 @@ func (t *sink) run() error {
 			err = t.ctx.Err()
 		}
 	}
+	t.timer.Stop()
 	t.closeTask(t.task.Close)
 	var own *taskFailure
 	switch {
@@ -139,6 +148,13 @@ func (t *sink) handle(f *connectpb.Frame) error {
 	if f.IsBatch {
 		return t.write(f)
 	}
+	switch f.Msg.(*connectpb.ToSink).Msg.(type) {
+	case *connectpb.ToSink_Schema, *connectpb.ToSink_Route:
+	default:
+		if err := t.sayDurable(true); err != nil {
+			return err
+		}
+	}
 	switch m := f.Msg.(*connectpb.ToSink).Msg.(type) {
 	case *connectpb.ToSink_Schema:
 		return wire.AddSchema(t.dir, m.Schema)
@@ -183,18 +199,40 @@ func (t *sink) write(f *connectpb.Frame) error {
 	next := wire.ToOffsets(f.Next)
 	maps.Copy(t.next, next)
 	if _, holds := t.task.(connectapi.Committer); !holds {
-		if err := t.durable(next); err != nil {
+		t.sayMu.Lock()
+		maps.Copy(t.unsaid, next)
+		t.sayMu.Unlock()
+		if err := t.sayDurable(false); err != nil {
 			return err
 		}
 	}
-	if t.owed += size; t.owed >= sinkCredit/4 || len(t.in) == 0 {
+	if t.owed += size; t.owed >= sinkCredit/4 { // until then the host has the other three quarters
 		n := t.owed
 		t.owed = 0
-		if n > 0 {
-			return t.grant(n)
-		}
+		return t.grant(n)
 	}
 	return nil
+}
+
+// durablePause is the least time between two messages about what a plain sink has made durable.
+const durablePause = 2 * time.Millisecond
+
+// sayDurable tells the host what a plain sink has made durable; what follows closely goes as one message, soon.
+func (t *sink) sayDurable(now bool) error {
+	t.sayMu.Lock()
+	defer t.sayMu.Unlock()
+	if len(t.unsaid) == 0 {
+		return nil
+	}
+	since := time.Since(t.saidAt)
+	if !now && since < durablePause {
+		t.timer.Reset(durablePause - since)
+		return nil
+	}
+	t.saidAt = time.Now()
+	err := t.durable(t.unsaid)
+	clear(t.unsaid)
+	return err
 }
 
 // recordFailed notes a failed record; a Committer may fail one from any goroutine, any time before the commit that passes it.

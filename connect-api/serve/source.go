@@ -23,7 +23,7 @@ const (
 	lastAckGrace = 30 * time.Second     // I3
 )
 
-// source is a source task being driven. Goroutines: the handler sends batches, receive takes what the host says, read calls
+// source is a source task being driven. Goroutines: the handler sends batches that read did not, receive takes what the host says, read calls
 // Read, ack calls Ack.
 type source struct {
 	stream
@@ -212,8 +212,10 @@ func (t *source) read(ctx context.Context) {
 		if err == nil || !panicked(err) {
 			if e := t.check(b); e != nil {
 				err = e
-			} else {
-				t.out.add(ctx, b, catalog)
+			} else if t.out.add(ctx, b, catalog) {
+				if _, _, e := t.sendDue(false); e != nil {
+					return // the stream is broken: the sender meets the same
+				}
 			}
 		}
 		if err != nil {
