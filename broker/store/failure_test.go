@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/penstockio/penstock/broker/batch"
 	"github.com/penstockio/penstock/broker/commitlog"
 	"github.com/penstockio/penstock/broker/disk"
 	"github.com/penstockio/penstock/broker/index"
@@ -202,7 +203,9 @@ func (m *slowMachine) Apply(f commitlog.Frame, b *index.Batch) error {
 // TestMachineAppendsUnderItsLock while memory for the log's end is full of data: it must not wait for it.
 func TestMachineAppendsUnderItsLock(t *testing.T) {
 	d := disk.NewMem()
-	s, err := Open("/data", memOptions(d, vfs.NewMem()), quiet(), nil)
+	o := memOptions(d, vfs.NewMem())
+	o.SegmentBytes = 16 << 20
+	s, err := Open("/data", o, quiet(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,10 +223,18 @@ func TestMachineAppendsUnderItsLock(t *testing.T) {
 		}
 		return nil
 	})
-	first := s.Append(Durable, Entry{Kind: commitlog.KindTopic, Payload: []byte("first")})
+	first := s.Append(Written, Entry{Kind: commitlog.KindTopic, Payload: []byte("first")})
+	<-first.Done()                    // its round is being synced; the next ones fill the memory to the last 32 bytes
+	const room = 1<<20 - 48 - 48 - 48 // synced frame and first record, next synced frame
+	big := one(t, 1, strings.Repeat("x", room/10&^7-40-batch.HeaderSize-12))
+	if n := commitlog.FrameSize(len(big)); room-10*n < 0 || room-10*n >= 48 {
+		t.Fatalf("frames of %d bytes do not fill %d", n, room)
+	}
+	for range 10 {
+		s.Append(Buffered, data(1, big))
+	}
 	var wg sync.WaitGroup
-	big := one(t, 1, strings.Repeat("x", 100<<10))
-	for range 30 { // three times the memory allowed: most of them wait
+	for range 5 {
 		wg.Go(func() { <-s.Append(Durable, data(1, big)).Done() })
 	}
 	m.mu.Lock()
