@@ -90,15 +90,11 @@ func appendWithHeader(b *connectapi.Batch, r *chunkRow) error {
 		return err
 	}
 	row := b.Begin(r.route, time.UnixMilli(r.millis))
-	if r.key != nil {
+	if r.key != nil { // a null is a value nothing was written to
 		row.Key.Encoded(r.key)
-	} else {
-		row.Key.Null()
 	}
 	if r.value != nil {
 		row.Value.Encoded(r.value)
-	} else {
-		row.Value.Null()
 	}
 	row.Header(r.header.name, r.header.schema, v)
 	return row.End()

@@ -25,7 +25,7 @@ func (s *server) read(db, name string) (*Table, error) {
 		return nil, err
 	}
 	for i := range r.RowNumber() {
-		c, err := s.column(r.Resultset, i)
+		c, err := s.column(r, i)
 		if err != nil {
 			return nil, fmt.Errorf("reading the columns of %s.%s: %w", db, name, err)
 		}
@@ -44,9 +44,9 @@ func (s *server) read(db, name string) (*Table, error) {
 	return t, nil
 }
 
-func (s *server) column(r *mysql.Resultset, i int) (Column, error) {
+func (s *server) column(r *mysql.Result, i int) (Column, error) {
 	get := func(j int) string {
-		v, _ := r.GetString(i, j) // a null is an empty string
+		v, _ := text(r, i, j) // a null is an empty string
 		return v
 	}
 	c := Column{Name: get(0), Nullable: get(2) == "YES", Charset: get(3)}
@@ -134,8 +134,8 @@ func (s *server) indexes(t *Table) error {
 	}
 	defer r.Close()
 	for i := range r.RowNumber() {
-		index, err1 := r.GetString(i, 0)
-		col, err2 := r.GetString(i, 1) // a functional part has none
+		index, err1 := text(r, i, 0)
+		col, err2 := text(r, i, 1) // a functional part has none
 		if err := errors.Join(err1, err2); err != nil {
 			return err
 		}
@@ -171,7 +171,7 @@ func (s *server) jsonColumns(db, name string) (map[string]bool, error) {
 	}
 	defer r.Close()
 	for i := range r.RowNumber() {
-		clause, err := r.GetString(i, 0)
+		clause, err := text(r, i, 0)
 		if err != nil {
 			return nil, err
 		}

@@ -147,7 +147,7 @@ func (s *server) one(q string) (string, error) {
 	if r.RowNumber() == 0 {
 		return "", nil
 	}
-	return r.GetString(0, 0)
+	return text(r, 0, 0)
 }
 
 func (s *server) variable(name string) (string, error) {
@@ -159,7 +159,7 @@ func (s *server) variable(name string) (string, error) {
 	if r.RowNumber() == 0 {
 		return "", nil
 	}
-	return r.GetString(0, 1)
+	return text(r, 0, 1)
 }
 
 // validate checks a configuration against the server it names: each problem under the key that mends it.
@@ -237,8 +237,8 @@ func (s *server) tables(f *filter) ([]tableName, error) {
 	defer r.Close()
 	var out []tableName
 	for i := range r.RowNumber() {
-		db, err1 := r.GetString(i, 0)
-		name, err2 := r.GetString(i, 1)
+		db, err1 := text(r, i, 0)
+		name, err2 := text(r, i, 1)
 		if err := errors.Join(err1, err2); err != nil {
 			return nil, err
 		}
@@ -268,7 +268,7 @@ func (s *server) position() (logPosition, error) {
 	if r.RowNumber() == 0 {
 		return logPosition{}, errors.New("reading the server's log position: binary logging is off")
 	}
-	file, err := r.GetString(0, 0)
+	file, err := text(r, 0, 0)
 	if err != nil {
 		return logPosition{}, err
 	}
@@ -280,7 +280,7 @@ func (s *server) position() (logPosition, error) {
 	if s.flavor == mysql.MariaDBFlavor {
 		p.GTID, err = s.one("SELECT @@global.gtid_binlog_pos")
 	} else if r.ColumnNumber() >= 5 {
-		p.GTID, err = r.GetString(0, 4)
+		p.GTID, err = text(r, 0, 4)
 		p.GTID = strings.ReplaceAll(p.GTID, "\n", "")
 	}
 	return p, err
@@ -294,7 +294,7 @@ func (s *server) hasFile(file string) (has bool, oldest string, err error) {
 	}
 	defer r.Close()
 	for i := range r.RowNumber() {
-		name, err := r.GetString(i, 0)
+		name, err := text(r, i, 0)
 		if err != nil {
 			return false, "", err
 		}
@@ -310,4 +310,10 @@ func quoteName(s string) string { return "`" + strings.ReplaceAll(s, "`", "``") 
 
 func quoteText(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
+}
+
+// text gives a field as a string of its own: the result's memory is reused once it is closed.
+func text(r *mysql.Result, row, column int) (string, error) {
+	s, err := r.GetString(row, column)
+	return strings.Clone(s), err
 }

@@ -99,8 +99,8 @@ func (k *task) consistentMariaDB() (logPosition, error) {
 	defer r.Close()
 	var p logPosition
 	for i := range r.RowNumber() {
-		name, _ := r.GetString(i, 0)
-		value, _ := r.GetString(i, 1)
+		name, _ := text(r, i, 0)
+		value, _ := text(r, i, 1)
 		switch strings.ToLower(name) {
 		case "binlog_snapshot_file":
 			p.File = value
