@@ -105,6 +105,7 @@ func (c *Clients) Consumer(role, group string, overrides map[string]string, opts
 		kgo.MaxConcurrentFetches(2),
 		kgo.BlockRebalanceOnPoll(),
 		kgo.FetchMaxWait(500 * time.Millisecond),
+		kgo.MetadataMaxAge(5 * time.Second), // a topic that comes later is found soon (Kafka's default: 5 minutes)
 	}
 	return c.client(role, props, append(append(base, co...), opts...)...)
 }

@@ -81,6 +81,7 @@ var consumerSettings = map[string]setting{
 	"fetch.max.wait.ms":         millis(func(d time.Duration) kgo.Opt { return kgo.FetchMaxWait(d) }),
 	"session.timeout.ms":        millis(func(d time.Duration) kgo.Opt { return kgo.SessionTimeout(d) }),
 	"heartbeat.interval.ms":     millis(func(d time.Duration) kgo.Opt { return kgo.HeartbeatInterval(d) }),
+	"metadata.max.age.ms":       millis(func(d time.Duration) kgo.Opt { return kgo.MetadataMaxAge(max(d, time.Second)) }),
 	"max.poll.interval.ms":      millis(func(d time.Duration) kgo.Opt { return kgo.RebalanceTimeout(d) }),
 }
 
