@@ -45,10 +45,10 @@ bench: build deps ## measure, and print ratios against peers
 
 demo: build ## the main job, end to end: MySQL to a lake through the bundled broker
 	@tools/deps.sh demo
-	@examples/demo/run.sh
+	@$(GO) run ./examples/demo
 
 demo-search: build deps ## the demo with a real Elasticsearch beside the lake
-	@DEMO_SEARCH=1 examples/demo/run.sh
+	@DEMO_SEARCH=1 $(GO) run ./examples/demo
 
 run: build ## start the server and stay
 	bin/penstock server

@@ -132,7 +132,7 @@ func (d *ConfigDef) Define(k ConfigKey) error {
 		return fmt.Errorf("defining a configuration key: it has no name")
 	}
 	if _, dup := d.index[k.Name]; dup {
-		return fmt.Errorf("Configuration %s is defined twice.", k.Name) //nolint:staticcheck // Kafka's words
+		return fmt.Errorf("Configuration %s is defined twice.", k.Name)
 	}
 	if k.Required && k.Default != nil {
 		return fmt.Errorf("defining %s: a required key has no default", k.Name)

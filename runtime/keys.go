@@ -30,41 +30,63 @@ func frameworkKeys(sink bool) []connectapi.ConfigKey {
 		}
 	}
 	keys := []connectapi.ConfigKey{
-		{Name: "name", Type: connectapi.StringConfig, Required: true, Importance: connectapi.High, Group: common, Order: 1, Width: connectapi.MediumWidth, Display: "Connector name",
-			Doc: "Globally unique name to use for this connector.", Validators: []func(any) error{legalName}},
-		{Name: "connector.class", Type: connectapi.StringConfig, Required: true, Importance: connectapi.High, Group: common, Order: 2, Width: connectapi.LongWidth, Display: "Connector class",
-			Doc: "Name of a connector, or the Java class name it stands for."},
-		{Name: "tasks.max", Type: connectapi.IntConfig, Default: def("1"), Min: atLeast(1), Importance: connectapi.High, Group: common, Order: 3, Width: connectapi.ShortWidth, Display: "Tasks max",
-			Doc: "Maximum number of tasks to use for this connector."},
-		{Name: "tasks.max.enforce", Type: connectapi.BooleanConfig, Default: def("true"), Importance: connectapi.Low, Group: common, Order: 3, Width: connectapi.ShortWidth,
-			Display: "Enforce tasks max", Doc: "Whether more tasks than tasks.max are an error."},
+		{
+			Name: "name", Type: connectapi.StringConfig, Required: true, Importance: connectapi.High, Group: common, Order: 1, Width: connectapi.MediumWidth, Display: "Connector name",
+			Doc: "Globally unique name to use for this connector.", Validators: []func(any) error{legalName},
+		},
+		{
+			Name: "connector.class", Type: connectapi.StringConfig, Required: true, Importance: connectapi.High, Group: common, Order: 2, Width: connectapi.LongWidth, Display: "Connector class",
+			Doc: "Name of a connector, or the Java class name it stands for.",
+		},
+		{
+			Name: "tasks.max", Type: connectapi.IntConfig, Default: def("1"), Min: atLeast(1), Importance: connectapi.High, Group: common, Order: 3, Width: connectapi.ShortWidth, Display: "Tasks max",
+			Doc: "Maximum number of tasks to use for this connector.",
+		},
+		{
+			Name: "tasks.max.enforce", Type: connectapi.BooleanConfig, Default: def("true"), Importance: connectapi.Low, Group: common, Order: 3, Width: connectapi.ShortWidth,
+			Display: "Enforce tasks max", Doc: "Whether more tasks than tasks.max are an error.",
+		},
 	}
 	if sink {
 		keys = append(keys,
-			connectapi.ConfigKey{Name: "topics", Type: connectapi.ListConfig, Default: def(""), Importance: connectapi.High, Group: common, Order: 4, Width: connectapi.LongWidth,
-				Display: "Topics", Doc: "List of topics to consume, separated by commas."},
-			connectapi.ConfigKey{Name: "topics.regex", Type: connectapi.StringConfig, Default: def(""), Importance: connectapi.High, Group: common, Order: 4, Width: connectapi.LongWidth,
-				Display: "Topics regex", Doc: "Regular expression giving topics to consume; it must match the whole name.", Validators: []func(any) error{legalRegex}})
+			connectapi.ConfigKey{
+				Name: "topics", Type: connectapi.ListConfig, Default: def(""), Importance: connectapi.High, Group: common, Order: 4, Width: connectapi.LongWidth,
+				Display: "Topics", Doc: "List of topics to consume, separated by commas.",
+			},
+			connectapi.ConfigKey{
+				Name: "topics.regex", Type: connectapi.StringConfig, Default: def(""), Importance: connectapi.High, Group: common, Order: 4, Width: connectapi.LongWidth,
+				Display: "Topics regex", Doc: "Regular expression giving topics to consume; it must match the whole name.", Validators: []func(any) error{legalRegex},
+			})
 	}
 	keys = append(keys, converter("key.converter", "Key converter class", 5), converter("value.converter", "Value converter class", 6),
-		connectapi.ConfigKey{Name: "header.converter", Type: connectapi.ClassConfig, Importance: connectapi.Low, Group: common, Order: 7, Width: connectapi.ShortWidth, Display: "Header converter class",
+		connectapi.ConfigKey{
+			Name: "header.converter", Type: connectapi.ClassConfig, Importance: connectapi.Low, Group: common, Order: 7, Width: connectapi.ShortWidth, Display: "Header converter class",
 			Suggested: append([]string{convert.SimpleHeader}, convert.Classes()...), Doc: "Header converter of this connector; without it the worker's is used.",
 			Validators: []func(any) error{func(v any) error {
 				if s, _ := v.(string); s == "" || strings.HasSuffix(s, "SimpleHeaderConverter") || s == "Simple" {
 					return nil
 				}
 				return knownConverter(v)
-			}}},
-		connectapi.ConfigKey{Name: "config.action.reload", Type: connectapi.StringConfig, Default: def("restart"), OneOf: []string{"none", "restart"}, Importance: connectapi.Low, Group: common,
-			Order: 10, Width: connectapi.MediumWidth, Display: "Reload Action", Doc: "What to do when a value from outside changes."},
-		connectapi.ConfigKey{Name: "transforms", Type: connectapi.ListConfig, Default: def(""), Importance: connectapi.Low, Group: "Transforms", Order: 8, Width: connectapi.LongWidth,
-			Display: "Transforms", Doc: "Aliases for the transformations to be applied to records."},
-		connectapi.ConfigKey{Name: "predicates", Type: connectapi.ListConfig, Default: def(""), Importance: connectapi.Low, Group: "Predicates", Order: 9, Width: connectapi.LongWidth,
-			Display: "Predicates", Doc: "Aliases for the predicates used by transformations."})
+			}},
+		},
+		connectapi.ConfigKey{
+			Name: "config.action.reload", Type: connectapi.StringConfig, Default: def("restart"), OneOf: []string{"none", "restart"}, Importance: connectapi.Low, Group: common,
+			Order: 10, Width: connectapi.MediumWidth, Display: "Reload Action", Doc: "What to do when a value from outside changes.",
+		},
+		connectapi.ConfigKey{
+			Name: "transforms", Type: connectapi.ListConfig, Default: def(""), Importance: connectapi.Low, Group: "Transforms", Order: 8, Width: connectapi.LongWidth,
+			Display: "Transforms", Doc: "Aliases for the transformations to be applied to records.",
+		},
+		connectapi.ConfigKey{
+			Name: "predicates", Type: connectapi.ListConfig, Default: def(""), Importance: connectapi.Low, Group: "Predicates", Order: 9, Width: connectapi.LongWidth,
+			Display: "Predicates", Doc: "Aliases for the predicates used by transformations.",
+		})
 	keys = append(keys, policy.Defs(sink)...)
 	if !sink {
-		keys = append(keys, connectapi.ConfigKey{Name: "topic.creation.groups", Type: connectapi.ListConfig, Default: def(""), Importance: connectapi.Low, Group: "Topic Creation",
-			Width: connectapi.LongWidth, Display: "Topic Creation Groups", Doc: "Groups of settings for topics this connector creates."})
+		keys = append(keys, connectapi.ConfigKey{
+			Name: "topic.creation.groups", Type: connectapi.ListConfig, Default: def(""), Importance: connectapi.Low, Group: "Topic Creation",
+			Width: connectapi.LongWidth, Display: "Topic Creation Groups", Doc: "Groups of settings for topics this connector creates.",
+		})
 	}
 	return keys
 }

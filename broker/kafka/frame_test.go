@@ -96,8 +96,12 @@ func TestChangeList(t *testing.T) {
 		add          bool
 		want         string
 	}{
-		{"delete", "compact", true, "delete,compact"}, {"delete,compact", "delete", false, "compact"},
-		{"", "a,b", true, "a,b"}, {"a", "a", true, "a"}, {"a", "b", false, "a"}, {"a", "a", false, ""},
+		{"delete", "compact", true, "delete,compact"},
+		{"delete,compact", "delete", false, "compact"},
+		{"", "a,b", true, "a,b"},
+		{"a", "a", true, "a"},
+		{"a", "b", false, "a"},
+		{"a", "a", false, ""},
 	} {
 		if got := changeList(c.list, c.change, c.add); got != c.want {
 			t.Errorf("%+v: %q", c, got)

@@ -54,7 +54,7 @@ func (s *Server) metadataTopic(c *call, req *kmsg.MetadataRequest, q *kmsg.Metad
 			return r
 		}
 	}
-	name := ""
+	var name string
 	if t != nil {
 		name = t.Name
 	} else {

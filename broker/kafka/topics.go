@@ -159,7 +159,7 @@ func (s *Server) deleteTopics(c *call) kmsg.Response {
 
 func (s *Server) topicToDelete(c *call, q *kmsg.DeleteTopicsRequestTopic) (*topic.Topic, error) {
 	var t *topic.Topic
-	what := ""
+	var what string
 	if q.Topic != nil {
 		what = *q.Topic
 		t = s.topics.Get(what)

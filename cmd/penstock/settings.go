@@ -133,7 +133,7 @@ func flatYAML(file string, b []byte) (map[string]string, error) {
 			out[prefix] = fmt.Sprint(x)
 		}
 	}
-	walk("", map[string]any(tree))
+	walk("", tree)
 	return out, nil
 }
 

@@ -43,7 +43,7 @@ func call[T any](ctx context.Context, p *Process, what string, f func(context.Co
 	if err == nil {
 		return v, nil
 	}
-	if e := wire.FromStatus(err); e != err { //nolint:errorlint // identity: it was the plugin's own
+	if e := wire.FromStatus(err); e != err { // identity: it was the plugin's own
 		var own *connectapi.Error
 		if errors.As(e, &own) && !p.soonGone() {
 			return v, e
@@ -140,7 +140,7 @@ func (p *Process) Watch(ctx context.Context, connector string, config map[string
 	if status.Code(err) == codes.Unimplemented || err == io.EOF && ctx.Err() == nil {
 		return nil
 	}
-	if e := wire.FromStatus(err); e != err { //nolint:errorlint // identity
+	if e := wire.FromStatus(err); e != err { // identity
 		return e
 	}
 	return fmt.Errorf("watching connector %s: %w", connector, p.explain(ctx, err))

@@ -47,7 +47,7 @@ func (p *Process) handshake(ctx context.Context, lines <-chan string) (*shake, e
 	select {
 	case line = <-lines:
 	case <-ctx.Done():
-		if context.Cause(ctx) != errNoHandshake { //nolint:errorlint // the cause itself
+		if context.Cause(ctx) != errNoHandshake { // the cause itself
 			return nil, fmt.Errorf("starting plugin %s: %w", p.opts.Path, context.Cause(ctx))
 		}
 		fail.Reason, fail.After, fail.Stderr = NoHandshake, p.opts.StartTimeout, p.Stderr()
@@ -106,6 +106,7 @@ func (a attached) Kill(context.Context) error { return killGroup(a.p.PID()) }
 func (a attached) ID() string                 { return strconv.Itoa(a.p.PID()) }
 
 func (attached) PluginToHost(network, addr string) (string, string, error) { return network, addr, nil }
+
 func (attached) HostToPlugin(network, addr string) (string, string, error) { return network, addr, nil }
 
 // connect makes the gRPC connection and waits until the plugin's server answers. The process was started here and not by
@@ -156,7 +157,7 @@ func (p *Process) connect(ctx context.Context, hs *shake) error {
 const messageRoom = 1 << 20
 
 func (p *Process) notReachable(ctx context.Context, err error) error {
-	if context.Cause(ctx) == errNoHandshake { //nolint:errorlint // the cause itself
+	if context.Cause(ctx) == errNoHandshake { // the cause itself
 		err = fmt.Errorf("not within %v: %w", p.opts.StartTimeout, err)
 	}
 	select {

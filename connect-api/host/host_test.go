@@ -218,8 +218,10 @@ func TestSourceReadsAcksStopsAndResumes(t *testing.T) {
 		t.Fatalf("report: %+v", r)
 	}
 
-	again, err := p.OpenSource(ctx, host.SourceOptions{Connector: "numbers", Config: map[string]string{"count": "25010"},
-		Committed: []connectapi.Position{{Partition: last.Partition, Offset: last.Offset}}})
+	again, err := p.OpenSource(ctx, host.SourceOptions{
+		Connector: "numbers", Config: map[string]string{"count": "25010"},
+		Committed: []connectapi.Position{{Partition: last.Partition, Offset: last.Offset}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

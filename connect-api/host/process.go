@@ -60,7 +60,6 @@ type Process struct {
 	conn   *grpc.ClientConn
 
 	socketDir string
-	ownDir    bool
 	done      chan struct{} // closed when the process is gone and its output read
 	exited    chan struct{} // closed when the process is gone
 	status    string        // valid once exited is closed

@@ -92,14 +92,14 @@ func (s *stream) cause(err error) error {
 	if c := context.Cause(s.ctx); c != nil {
 		return c
 	}
-	if e := wire.FromStatus(err); e != err { //nolint:errorlint // identity
+	if e := wire.FromStatus(err); e != err { // identity
 		return e
 	}
 	if status.Code(err) == codes.ResourceExhausted {
 		return fmt.Errorf("a message above the limit of %d bytes between worker and plugin: raise the limit, or make records smaller: %w",
 			s.p.opts.MaxMessageBytes, err)
 	}
-	if err == io.EOF { //nolint:errorlint // gRPC's: the stream ended without closed
+	if err == io.EOF { // gRPC's: the stream ended without closed
 		err = errEarly
 	}
 	return s.p.explain(s.ctx, err)

@@ -43,7 +43,7 @@ func validateSource(_ context.Context, cfg SourceConfig) error {
 
 func notEmpty(key, value string) error {
 	if value == "" {
-		return connectapi.ConfigError(key, fmt.Errorf("Invalid value  for configuration %s: String must be non-empty", key)) //nolint:staticcheck // Kafka's words
+		return connectapi.ConfigError(key, fmt.Errorf("Invalid value  for configuration %s: String must be non-empty", key))
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func (c *Config) static() error {
 				return
 			}
 		}
-		errs = append(errs, connectapi.ConfigError(key, fmt.Errorf("Invalid value %s for configuration %s: must be one of %s", value, key, strings.Join(of, ", ")))) //nolint:staticcheck // Kafka's words
+		errs = append(errs, connectapi.ConfigError(key, fmt.Errorf("Invalid value %s for configuration %s: must be one of %s", value, key, strings.Join(of, ", "))))
 	}
 	one("snapshot.mode", c.snapshotMode(), "initial", "initial_only", "no_data", "when_needed", "always")
 	one("decimal.handling.mode", c.Decimal, "precise", "double", "string")
@@ -113,7 +113,7 @@ func (c *Config) static() error {
 	if c.Prefix == "" || strings.ContainsFunc(c.Prefix, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
 	}) {
-		errs = append(errs, connectapi.ConfigError("topic.prefix", fmt.Errorf("Invalid value %q for configuration topic.prefix: letters, digits, '.', '_' and '-' only, since topics begin with it", c.Prefix))) //nolint:staticcheck // Kafka's words
+		errs = append(errs, connectapi.ConfigError("topic.prefix", fmt.Errorf("Invalid value %q for configuration topic.prefix: letters, digits, '.', '_' and '-' only, since topics begin with it", c.Prefix)))
 	}
 	if _, err := newFilter(c); err != nil {
 		errs = append(errs, err)

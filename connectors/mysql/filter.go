@@ -38,7 +38,7 @@ func newFilter(c *Config) (*filter, error) {
 			for _, e := range l.list {
 				re, err := regexp.Compile("(?i)^(?:" + strings.TrimSpace(e) + ")$")
 				if err != nil {
-					return nil, connectapi.ConfigError(l.key, fmt.Errorf("Invalid value %s for configuration %s: %w", e, l.key, err)) //nolint:staticcheck // Kafka's words
+					return nil, connectapi.ConfigError(l.key, fmt.Errorf("Invalid value %s for configuration %s: %w", e, l.key, err))
 				}
 				*l.to = append(*l.to, re)
 			}

@@ -167,7 +167,7 @@ func (s *server) jsonColumns(db, name string) (map[string]bool, error) {
 	}
 	r, err := s.Execute(fmt.Sprintf("SELECT check_clause FROM information_schema.check_constraints WHERE constraint_schema=%s AND table_name=%s", quoteText(db), quoteText(name)))
 	if err != nil {
-		return out, nil //nolint:nilerr // servers before 10.2.22 have no such table, and no such check
+		return out, nil // servers before 10.2.22 have no such table, and no such check
 	}
 	defer r.Close()
 	for i := range r.RowNumber() {

@@ -177,7 +177,7 @@ func (s *streamer) dispatch(ctx context.Context, e *replication.BinlogEvent) err
 		if err != nil {
 			return err
 		}
-		s.begin(set.String(), int64(ev.OriginalCommitTimestamp), false) //nolint:gosec // microseconds since 1970
+		s.begin(set.String(), int64(ev.OriginalCommitTimestamp), false) // microseconds since 1970
 	case *replication.QueryEvent:
 		return s.query(e.Header, ev)
 	case *replication.TableMapEvent:

@@ -53,7 +53,7 @@ func open(ctx context.Context, cfg Config, t connectapi.SourceContext) (*task, e
 		serverID: uint32(cfg.ServerID), out: make(chan *chunk, 2), free: make(chan *chunk, 4), done: make(chan struct{}),
 	}
 	if k.serverID == 0 {
-		k.serverID = 1<<20 + rand.Uint32N(1<<32-2-1<<20) //nolint:gosec // an id, no secret
+		k.serverID = 1<<20 + rand.Uint32N(1<<32-2-1<<20) // an id, no secret
 	}
 	k.source = sourceSchema(k.name)
 	k.schemas = newRegistry(k)
@@ -171,7 +171,7 @@ func (k *task) run(ctx context.Context) error {
 	}
 	if mode == "initial_only" {
 		if err := k.flush(ctx); err != nil {
-			return nil //nolint:nilerr // stopped
+			return nil // stopped
 		}
 		return endOfInput
 	}

@@ -38,7 +38,7 @@ func SharedElasticsearch(t testing.TB) *Elasticsearch {
 		if err != nil {
 			t.Fatal(err)
 		}
-		onStop(s.Stop)
+		OnStop(s.Stop)
 		sharedElasticsearch.s = s
 	}
 	return sharedElasticsearch.s

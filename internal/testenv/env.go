@@ -37,7 +37,8 @@ func StopAll() {
 	stops = nil
 }
 
-func onStop(f func()) {
+// OnStop adds what StopAll does.
+func OnStop(f func()) {
 	mu.Lock()
 	stops = append(stops, f)
 	mu.Unlock()
@@ -88,7 +89,7 @@ func TempDir(prefix string) string {
 		panic(fmt.Sprintf("testenv: %v", err))
 	}
 	_ = os.Chmod(dir, 0o755)
-	onStop(func() { _ = os.RemoveAll(dir) })
+	OnStop(func() { _ = os.RemoveAll(dir) })
 	return dir
 }
 

@@ -43,7 +43,7 @@ func runWith(cmd *exec.Cmd, in []byte) ([]byte, error) {
 	out, err := cmd.Output()
 	if err != nil {
 		var stderr []byte
-		if e, ok := err.(*exec.ExitError); ok { //nolint:errorlint // what Output returns
+		if e, ok := err.(*exec.ExitError); ok { // what Output returns
 			stderr = e.Stderr
 		}
 		return out, fmt.Errorf("running %s: %w: %s", filepath.Base(cmd.Path), err, stderr)

@@ -39,7 +39,7 @@ func SharedMariaDB(t testing.TB) *MariaDB {
 		if err != nil {
 			t.Fatal(err)
 		}
-		onStop(s.Stop)
+		OnStop(s.Stop)
 		sharedMariaDB.s = s
 	}
 	return sharedMariaDB.s

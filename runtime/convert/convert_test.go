@@ -53,14 +53,28 @@ var jsonCases = []struct {
 	{"boolean", connectapi.BooleanSchema, true, `true`, `{"type":"boolean","optional":false}`},
 	{"string", connectapi.StringSchema, "a\"b\\\n<é>\u2028", "\"a\\\"b\\\\\\n<é>\u2028\"", `{"type":"string","optional":false}`},
 	{"bytes", connectapi.BytesSchema, []byte{0, 255}, `"AP8="`, `{"type":"bytes","optional":false}`},
-	{"decimal", connectapi.NewDecimal(3).MustBuild(), decimal("27.612"), `"a9w="`,
-		`{"type":"bytes","optional":false,"name":"org.apache.kafka.connect.data.Decimal","version":1,"parameters":{"scale":"3"}}`},
-	{"array", connectapi.NewArray(connectapi.OptionalInt16Schema).MustBuild(), []any{int16(1), nil}, `[1,null]`,
-		`{"type":"array","items":{"type":"int16","optional":true},"optional":false}`},
-	{"map", connectapi.NewMap(connectapi.StringSchema, connectapi.Int32Schema).MustBuild(), map[string]any{"k": int32(1)}, `{"k":1}`,
-		`{"type":"map","keys":{"type":"string","optional":false},"values":{"type":"int32","optional":false},"optional":false}`},
-	{"map with int keys", connectapi.NewMap(connectapi.Int32Schema, connectapi.StringSchema).MustBuild(), map[any]any{int32(2): "x"}, `[[2,"x"]]`,
-		`{"type":"map","keys":{"type":"int32","optional":false},"values":{"type":"string","optional":false},"optional":false}`},
+	{
+		"decimal", connectapi.NewDecimal(3).MustBuild(), decimal("27.612"), `"a9w="`,
+		`{"type":"bytes","optional":false,"name":"org.apache.kafka.connect.data.Decimal","version":1,"parameters":{"scale":"3"}}`,
+	},
+	{
+		"array", connectapi.NewArray(connectapi.OptionalInt16Schema).MustBuild(),
+		[]any{int16(1), nil},
+		`[1,null]`,
+		`{"type":"array","items":{"type":"int16","optional":true},"optional":false}`,
+	},
+	{
+		"map", connectapi.NewMap(connectapi.StringSchema, connectapi.Int32Schema).MustBuild(),
+		map[string]any{"k": int32(1)},
+		`{"k":1}`,
+		`{"type":"map","keys":{"type":"string","optional":false},"values":{"type":"int32","optional":false},"optional":false}`,
+	},
+	{
+		"map with int keys", connectapi.NewMap(connectapi.Int32Schema, connectapi.StringSchema).MustBuild(),
+		map[any]any{int32(2): "x"},
+		`[[2,"x"]]`,
+		`{"type":"map","keys":{"type":"int32","optional":false},"values":{"type":"string","optional":false},"optional":false}`,
+	},
 }
 
 func TestJSONBothWays(t *testing.T) {

@@ -29,25 +29,41 @@ const (
 func Defs(sink bool) []connectapi.ConfigKey {
 	def := func(s string) *string { return &s }
 	keys := []connectapi.ConfigKey{
-		{Name: "errors.retry.timeout", Type: connectapi.LongConfig, Default: def("0"), Importance: connectapi.Medium, Group: "Error Handling", Width: connectapi.MediumWidth,
-			Display: "Retry Timeout for Errors", Doc: "How long (ms) a failed operation is tried again; -1: without end."},
-		{Name: "errors.retry.delay.max.ms", Type: connectapi.LongConfig, Default: def("60000"), Importance: connectapi.Medium, Group: "Error Handling", Width: connectapi.MediumWidth,
-			Display: "Maximum Delay Between Retries for Errors", Doc: "Longest time (ms) between two tries."},
-		{Name: "errors.tolerance", Type: connectapi.StringConfig, Default: def("none"), OneOf: []string{"none", "all"}, Importance: connectapi.Medium, Group: "Error Handling",
-			Width: connectapi.ShortWidth, Display: "Error Tolerance", Doc: "none: a record that fails fails the task; all: it is passed over."},
-		{Name: "errors.log.enable", Type: connectapi.BooleanConfig, Default: def("false"), Importance: connectapi.Medium, Group: "Error Handling", Width: connectapi.ShortWidth,
-			Display: "Log Errors", Doc: "Whether each tolerated failure is logged."},
-		{Name: "errors.log.include.messages", Type: connectapi.BooleanConfig, Default: def("false"), Importance: connectapi.Medium, Group: "Error Handling", Width: connectapi.ShortWidth,
-			Display: "Log Error Details", Doc: "Whether the record's topic, partition and offset stand in that log line."},
+		{
+			Name: "errors.retry.timeout", Type: connectapi.LongConfig, Default: def("0"), Importance: connectapi.Medium, Group: "Error Handling", Width: connectapi.MediumWidth,
+			Display: "Retry Timeout for Errors", Doc: "How long (ms) a failed operation is tried again; -1: without end.",
+		},
+		{
+			Name: "errors.retry.delay.max.ms", Type: connectapi.LongConfig, Default: def("60000"), Importance: connectapi.Medium, Group: "Error Handling", Width: connectapi.MediumWidth,
+			Display: "Maximum Delay Between Retries for Errors", Doc: "Longest time (ms) between two tries.",
+		},
+		{
+			Name: "errors.tolerance", Type: connectapi.StringConfig, Default: def("none"), OneOf: []string{"none", "all"}, Importance: connectapi.Medium, Group: "Error Handling",
+			Width: connectapi.ShortWidth, Display: "Error Tolerance", Doc: "none: a record that fails fails the task; all: it is passed over.",
+		},
+		{
+			Name: "errors.log.enable", Type: connectapi.BooleanConfig, Default: def("false"), Importance: connectapi.Medium, Group: "Error Handling", Width: connectapi.ShortWidth,
+			Display: "Log Errors", Doc: "Whether each tolerated failure is logged.",
+		},
+		{
+			Name: "errors.log.include.messages", Type: connectapi.BooleanConfig, Default: def("false"), Importance: connectapi.Medium, Group: "Error Handling", Width: connectapi.ShortWidth,
+			Display: "Log Error Details", Doc: "Whether the record's topic, partition and offset stand in that log line.",
+		},
 	}
 	if sink {
 		keys = append(keys,
-			connectapi.ConfigKey{Name: "errors.deadletterqueue.topic.name", Type: connectapi.StringConfig, Default: def(""), Importance: connectapi.Medium, Group: "Error Handling",
-				Display: "Dead Letter Queue Topic Name", Doc: "Topic for records that failed; empty: none."},
-			connectapi.ConfigKey{Name: "errors.deadletterqueue.topic.replication.factor", Type: connectapi.ShortConfig, Default: def("3"), Importance: connectapi.Medium, Group: "Error Handling",
-				Display: "Dead Letter Queue Topic Replication Factor", Doc: "Replication factor the topic is created with."},
-			connectapi.ConfigKey{Name: "errors.deadletterqueue.context.headers.enable", Type: connectapi.BooleanConfig, Default: def("false"), Importance: connectapi.Medium, Group: "Error Handling",
-				Display: "Enable Error Context Headers", Doc: "Whether headers that say what failed are added to those records."},
+			connectapi.ConfigKey{
+				Name: "errors.deadletterqueue.topic.name", Type: connectapi.StringConfig, Default: def(""), Importance: connectapi.Medium, Group: "Error Handling",
+				Display: "Dead Letter Queue Topic Name", Doc: "Topic for records that failed; empty: none.",
+			},
+			connectapi.ConfigKey{
+				Name: "errors.deadletterqueue.topic.replication.factor", Type: connectapi.ShortConfig, Default: def("3"), Importance: connectapi.Medium, Group: "Error Handling",
+				Display: "Dead Letter Queue Topic Replication Factor", Doc: "Replication factor the topic is created with.",
+			},
+			connectapi.ConfigKey{
+				Name: "errors.deadletterqueue.context.headers.enable", Type: connectapi.BooleanConfig, Default: def("false"), Importance: connectapi.Medium, Group: "Error Handling",
+				Display: "Enable Error Context Headers", Doc: "Whether headers that say what failed are added to those records.",
+			},
 		)
 	}
 	return keys

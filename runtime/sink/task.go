@@ -186,7 +186,7 @@ func (t *Task) finish(work, ctx context.Context) error {
 	}
 	t.stopping.Store(true)
 	if err := t.stream.Stop(); err != nil {
-		return nil //nolint:nilerr // everything is committed; the plugin has gone already
+		return nil // everything is committed; the plugin has gone already
 	}
 	select {
 	case <-t.stream.Done():
@@ -223,7 +223,7 @@ func (t *Task) data(ctx context.Context) error {
 	batch := t.stream.NewBatch()
 	for {
 		if err := t.gate.Wait(ctx); err != nil {
-			return nil //nolint:nilerr // stopped while paused
+			return nil // stopped while paused
 		}
 		select {
 		case to := <-t.seeks:

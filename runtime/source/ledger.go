@@ -21,12 +21,11 @@ type ledger struct {
 
 // entry is one batch.
 type entry struct {
-	l        *ledger
-	id       uint64
-	marks    []connectapi.Mark
-	rows     int // not yet safe, plus one while the batch is still being handed on
-	release  func()
-	produced []connectapi.Produced // only if asked for
+	l       *ledger
+	id      uint64
+	marks   []connectapi.Mark
+	rows    int // not yet safe, plus one while the batch is still being handed on
+	release func()
 }
 
 func newLedger() *ledger {

@@ -9,9 +9,11 @@ import (
 )
 
 var unwrapDef = must(connectapi.NewConfigDef(
-	connectapi.ConfigKey{Name: "delete.tombstone.handling.mode", Type: connectapi.StringConfig, Importance: connectapi.Medium,
+	connectapi.ConfigKey{
+		Name: "delete.tombstone.handling.mode", Type: connectapi.StringConfig, Importance: connectapi.Medium,
 		OneOf: []string{"drop", "tombstone", "rewrite", "rewrite-with-tombstone", "delete-to-tombstone"},
-		Doc:   "What becomes of delete events and the tombstones behind them; tombstone keeps the tombstone alone."},
+		Doc:   "What becomes of delete events and the tombstones behind them; tombstone keeps the tombstone alone.",
+	},
 	connectapi.ConfigKey{Name: "drop.tombstones", Type: connectapi.BooleanConfig, Importance: connectapi.Low, Doc: "Older form, with delete.handling.mode: whether tombstones are dropped (true)."},
 	connectapi.ConfigKey{Name: "delete.handling.mode", Type: connectapi.StringConfig, OneOf: []string{"drop", "rewrite", "none"}, Importance: connectapi.Low, Doc: "Older form: what becomes of delete events."},
 	connectapi.ConfigKey{Name: "add.fields", Type: connectapi.ListConfig, Default: ptr(""), Importance: connectapi.Low, Doc: "Envelope fields added to the row, such as op, table, source.ts_ms; name:new renames."},

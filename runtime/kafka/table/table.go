@@ -34,7 +34,6 @@ type Table struct {
 	mu      sync.Mutex
 	applied map[int32]int64 // next offset of each partition
 	moved   chan struct{}   // closed and replaced when applied advances
-	failed  error
 
 	cancel context.CancelFunc
 	done   chan struct{}
