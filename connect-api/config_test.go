@@ -22,7 +22,7 @@ type sampleConfig struct {
 	Small    int16         `connect:"small,default=1" doc:"Small."`
 	On       bool          `connect:"on,default=false" doc:"On."`
 	Long     int64         `connect:"long,default=1,internal" doc:"Long."`
-	ignored  int //nolint:unused // a field without a tag is no key
+	ignored  int           //nolint:unused // a field without a tag is no key
 }
 
 func sampleDef(t *testing.T) *ConfigDef {
