@@ -148,6 +148,9 @@ func (h *historyTable) table(db, name string) (*Table, error) {
 		if err := c.parseType(expr); err != nil {
 			return nil, fmt.Errorf("table %s.%s: %w", db, name, err)
 		}
+		if len(hc.Values) > 0 {
+			c.Values = hc.Values // the labels themselves: their form in expr depends on who wrote it
+		}
 		t.Columns = append(t.Columns, c)
 	}
 	return t, nil

@@ -159,7 +159,8 @@ func (c *Column) normalise() {
 	}
 }
 
-// arguments splits "(…)" at its commas; quoted ones lose their quotes.
+// arguments splits "(…)" at its commas; quoted ones lose their quotes. The server doubles quotes in them and writes
+// backslash, newline, carriage return and NUL as escapes.
 func arguments(s string) (args []string, rest string, err error) {
 	var cur strings.Builder
 	quoted := false
@@ -171,6 +172,9 @@ func arguments(s string) (args []string, rest string, err error) {
 			i++
 		case ch == '\'':
 			quoted = !quoted
+		case quoted && ch == '\\' && i+1 < len(s):
+			cur.WriteString(unquote(s[i : i+2]))
+			i++
 		case quoted:
 			cur.WriteByte(ch)
 		case ch == ',' || ch == ')':
