@@ -97,12 +97,8 @@ func Open(ctx context.Context, c Config, gate Gate) (*Task, error) {
 		durable: connectapi.Offsets{}, committed: connectapi.Offsets{}, routes: map[routeKey]*connectapi.Route{},
 	}
 	var err error
-	if t.client, err = t.consumer(); err != nil {
-		return nil, err
-	}
 	t.stream, err = c.Process.OpenSink(ctx, host.SinkOptions{Connector: c.Plugin, Task: c.Task, Config: c.Props})
 	if err != nil {
-		t.client.CloseAllowingRebalance()
 		return nil, err
 	}
 	return t, nil
@@ -127,6 +123,12 @@ func (t *Task) Run(ctx context.Context) error {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	t.work = work
+	client, err := t.consumer() // it joins at once, and its callbacks use the stream and work
+	if err != nil {
+		t.stream.Close()
+		return err
+	}
+	t.client = client
 	var wg sync.WaitGroup
 	eventsDone := make(chan error, 1)
 	wg.Go(func() { err := t.events(work); eventsDone <- err; cancelOn(err, cancel) })
@@ -140,12 +142,13 @@ func (t *Task) Run(ctx context.Context) error {
 		}
 		stopData()
 	}()
-	err := t.data(data)
+	err = t.data(data)
 	stopData()
 	if err != nil && ctx.Err() == nil {
+		t.finish(work, err) // what stands before a record that cannot be handled is written and committed
 		t.fail(err)
 	}
-	clean := t.finish(work, ctx)
+	clean := t.finish(work, ctx.Err())
 	t.stream.Close()
 	cancel()
 	wg.Wait()
@@ -167,8 +170,8 @@ func cancelOn(err error, cancel context.CancelFunc) {
 	}
 }
 
-// finish lets the plugin write what it holds, when the task stops without a failure (I2).
-func (t *Task) finish(work, ctx context.Context) error {
+// finish lets the plugin write what it holds, when the task stops because of why and the plugin has not failed (I2).
+func (t *Task) finish(work context.Context, why error) error {
 	select {
 	case <-t.failed:
 		return nil
@@ -176,7 +179,7 @@ func (t *Task) finish(work, ctx context.Context) error {
 		return nil
 	default:
 	}
-	if ctx.Err() == nil {
+	if why == nil {
 		return nil
 	}
 	drain, cancel := context.WithTimeout(work, t.Drain)
@@ -272,6 +275,9 @@ func (t *Task) send(ctx context.Context, batch *host.SinkBatch, fetches kgo.Fetc
 			}
 			t.Metrics.read.Inc()
 			if err = t.convert(batch, r); err != nil {
+				if batch.Len() > 0 { // the records before it
+					err = errors.Join(err, t.stream.Send(t.work, batch, next))
+				}
 				return
 			}
 			next[connectapi.TopicPartition{Topic: r.Topic, Partition: r.Partition}] = r.Offset + 1
