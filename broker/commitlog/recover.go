@@ -11,6 +11,7 @@ type Checkpoint struct {
 	Epoch    uint32 // of the last epoch frame before it
 	Time     int64  // of the last frame before it
 	Closed   bool   // the frame before it is the end of a clean stop
+	Last     bool   // no writer epoch was given out after Epoch: with Closed, nobody has written since
 }
 
 // Recovery says how the log was found.
@@ -31,6 +32,7 @@ type scanState struct {
 	inGroup       bool
 	reason        string // why the frame at pos is none
 	seg           int    // index of the segment pos is in, or len
+	closed        bool   // the scan began behind the frame of a clean stop
 }
 
 // Recover finds the log's end as of its checkpoint, cuts a torn tail and refuses damage with a *CorruptError.
@@ -50,7 +52,8 @@ func (l *Log) Recover(cp Checkpoint) (Recovery, error) {
 		return Recovery{}, err
 	}
 	t := trace{synced: -1, nonZero: -1}
-	for i := st.seg; i < len(l.segs); i++ {
+	untouched := cp.Last && st.closed && st.pos == cp.Position // then all that follows are zeros written ahead
+	for i := st.seg; i < len(l.segs) && !untouched; i++ {
 		sc.enter(l.segs[i])
 		if err := sc.search(max(st.pos, l.segs[i].first), st.epoch, &t); err != nil {
 			return Recovery{}, err
@@ -77,7 +80,7 @@ func (l *Log) scanStart(cp Checkpoint) (*scanState, error) {
 	if closed, err := l.closedBefore(cp, i); err != nil {
 		return nil, err
 	} else if closed {
-		return &scanState{pos: cp.Position, groupEnd: cp.Position, epoch: cp.Epoch, time: cp.Time, seg: i}, nil
+		return &scanState{pos: cp.Position, groupEnd: cp.Position, epoch: cp.Epoch, time: cp.Time, seg: i, closed: true}, nil
 	}
 	start := len(l.segs) - 1
 	for ; start > 0; start-- {

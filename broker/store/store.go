@@ -147,7 +147,7 @@ func (s *Store) Start(ctx context.Context) error {
 
 // recover finds the log's end. If that lies before what the index has seen, the index goes and history counts on.
 func (s *Store) recover(cp *index.Checkpoint) (commitlog.Recovery, error) {
-	rec, err := s.log.Recover(commitlog.Checkpoint{Position: cp.Position, Epoch: cp.Epoch, Time: cp.Time, Closed: cp.Closed})
+	rec, err := s.log.Recover(commitlog.Checkpoint{Position: cp.Position, Epoch: cp.Epoch, Time: cp.Time, Closed: cp.Closed, Last: cp.Epoch == s.meta.Epoch})
 	if err != nil {
 		return rec, fmt.Errorf("recovering the log in %s: %w", s.dir, err)
 	}

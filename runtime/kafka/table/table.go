@@ -45,16 +45,23 @@ func Open(ctx context.Context, clients *kafka.Clients, s Spec, log *slog.Logger)
 	if err := prepare(ctx, clients, s); err != nil {
 		return nil, err
 	}
-	cl, err := clients.Internal("table-"+s.Topic.Name,
-		kgo.ConsumeTopics(s.Topic.Name), kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.KeepControlRecords(),
-		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(500*time.Millisecond))
+	applied, err := load(ctx, clients, s)
+	if err != nil {
+		return nil, err
+	}
+	from := map[int32]kgo.Offset{}
+	for p, next := range applied {
+		from[p] = kgo.NewOffset().At(next)
+	}
+	cl, err := clients.Internal("table-"+s.Topic.Name, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{s.Topic.Name: from}),
+		kgo.KeepControlRecords(), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(5*time.Second))
 	if err != nil {
 		return nil, err
 	}
 	run, cancel := context.WithCancel(context.Background())
 	t := &Table{
 		topic: s.Topic.Name, client: cl, admin: kadm.NewClient(cl), log: log.With("topic", s.Topic.Name), apply: s.Apply,
-		applied: map[int32]int64{}, moved: make(chan struct{}), cancel: cancel, done: make(chan struct{}),
+		applied: applied, moved: make(chan struct{}), cancel: cancel, done: make(chan struct{}),
 	}
 	go t.follow(run)
 	if err := t.ReadToEnd(ctx); err != nil {
@@ -117,6 +124,36 @@ func checkPolicy(ctx context.Context, adm *kadm.Client, topic string) error {
 	return nil
 }
 
+// load reads the topic to its end with a client of its own whose fetches wait for nothing: while topics are long, one
+// that waits for new records would hold back partitions that have some.
+func load(ctx context.Context, clients *kafka.Clients, s Spec) (map[int32]int64, error) {
+	cl, err := clients.Internal("load-"+s.Topic.Name, kgo.ConsumeTopics(s.Topic.Name), kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
+		kgo.KeepControlRecords(), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(10*time.Millisecond))
+	if err != nil {
+		return nil, err
+	}
+	defer cl.Close()
+	starts, ends, err := bounds(ctx, kadm.NewClient(cl), s.Topic.Name)
+	if err != nil {
+		return nil, fmt.Errorf("reading topic %s: %w", s.Topic.Name, err)
+	}
+	applied := map[int32]int64{}
+	starts.Each(func(o kadm.ListedOffset) { applied[o.Partition] = o.Offset })
+	for behind(applied, starts, ends) {
+		fs := cl.PollFetches(ctx)
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("reading topic %s to its end: %w", s.Topic.Name, err)
+		}
+		fs.EachRecord(func(r *kgo.Record) {
+			if !r.Attrs.IsControl() {
+				s.Apply(r) // I1
+			}
+			applied[r.Partition] = r.Offset + 1
+		})
+	}
+	return applied, nil
+}
+
 func (t *Table) follow(ctx context.Context) {
 	defer close(t.done)
 	for {
@@ -151,13 +188,13 @@ func (t *Table) follow(ctx context.Context) {
 
 // ReadToEnd waits until all that is durable now has been applied (I2).
 func (t *Table) ReadToEnd(ctx context.Context) error {
-	starts, ends, err := t.bounds(ctx)
+	starts, ends, err := bounds(ctx, t.admin, t.topic)
 	if err != nil {
 		return fmt.Errorf("reading topic %s to its end: %w", t.topic, err)
 	}
 	for {
 		t.mu.Lock()
-		behind, at := t.behind(starts, ends), t.moved
+		behind, at := behind(t.applied, starts, ends), t.moved
 		t.mu.Unlock()
 		if !behind {
 			return nil
@@ -172,25 +209,25 @@ func (t *Table) ReadToEnd(ctx context.Context) error {
 	}
 }
 
-func (t *Table) bounds(ctx context.Context) (starts, ends kadm.ListedOffsets, err error) {
-	if ends, err = t.admin.ListCommittedOffsets(ctx, t.topic); err == nil {
+func bounds(ctx context.Context, adm *kadm.Client, topic string) (starts, ends kadm.ListedOffsets, err error) {
+	if ends, err = adm.ListCommittedOffsets(ctx, topic); err == nil {
 		err = ends.Error()
 	}
 	if err == nil {
-		if starts, err = t.admin.ListStartOffsets(ctx, t.topic); err == nil {
+		if starts, err = adm.ListStartOffsets(ctx, topic); err == nil {
 			err = starts.Error()
 		}
 	}
 	return starts, ends, err
 }
 
-func (t *Table) behind(starts, ends kadm.ListedOffsets) bool {
+func behind(applied map[int32]int64, starts, ends kadm.ListedOffsets) bool {
 	behind := false
 	ends.Each(func(e kadm.ListedOffset) {
 		if s, ok := starts.Lookup(e.Topic, e.Partition); ok && s.Offset >= e.Offset {
 			return // nothing in it
 		}
-		behind = behind || t.applied[e.Partition] < e.Offset
+		behind = behind || applied[e.Partition] < e.Offset
 	})
 	return behind
 }
