@@ -54,17 +54,19 @@ func bareSource(_ any, s grpc.ServerStream) error {
 	}
 	n := int(binary.BigEndian.Uint64(f.Rows))
 	f.Release()
+	rows := newFramer()
 	for range n {
-		if err := s.SendMsg(sent(frame())); err != nil {
+		if err := s.SendMsg(sent(rows.frame())); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// bareSink takes frames to the end and says how many bytes there were.
+// bareSink takes frames to the end and says how many rows there were.
 func bareSink(_ any, s grpc.ServerStream) error {
 	n := uint64(0)
+	w := newWalker()
 	for {
 		f := received()
 		err := s.RecvMsg(f)
@@ -74,7 +76,11 @@ func bareSink(_ any, s grpc.ServerStream) error {
 		if err != nil {
 			return err
 		}
-		n += uint64(len(f.Rows))
+		rows, err := w.count(f.Rows)
+		if err != nil {
+			return err
+		}
+		n += uint64(rows)
 		f.Release()
 	}
 }
@@ -130,12 +136,17 @@ func (b *bare) source(ctx context.Context, n int) (time.Duration, error) {
 	if err := s.SendMsg(sent(binary.BigEndian.AppendUint64(nil, uint64(n/perBatch)))); err != nil {
 		return 0, err
 	}
-	for bytes := 0; bytes < n*(keySize+valueSize); {
+	w := newWalker()
+	for got := 0; got < n; {
 		f := received()
 		if err := s.RecvMsg(f); err != nil {
 			return 0, err
 		}
-		bytes += len(f.Rows)
+		rows, err := w.count(f.Rows)
+		if err != nil {
+			return 0, err
+		}
+		got += rows
 		f.Release()
 	}
 	return cpu(b.pid) - began, nil
@@ -147,8 +158,9 @@ func (b *bare) sink(ctx context.Context, n int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
+	rows := newFramer()
 	for range n / perBatch {
-		if err := s.SendMsg(sent(frame())); err != nil {
+		if err := s.SendMsg(sent(rows.frame())); err != nil {
 			return 0, err
 		}
 	}
@@ -159,8 +171,8 @@ func (b *bare) sink(ctx context.Context, n int) (time.Duration, error) {
 	if err := s.RecvMsg(f); err != nil {
 		return 0, err
 	}
-	if got := binary.BigEndian.Uint64(f.Rows); got != uint64(n*(keySize+valueSize)) {
-		return 0, fmt.Errorf("%d bytes arrived", got)
+	if got := binary.BigEndian.Uint64(f.Rows); got != uint64(n) {
+		return 0, fmt.Errorf("%d rows arrived", got)
 	}
 	f.Release()
 	return cpu(b.pid) - began, nil

@@ -128,8 +128,6 @@ type sourceTask struct {
 	route *connectapi.Route
 }
 
-var position = connectapi.NewPartition("p", 0)
-
 func (s *sourceTask) Read(ctx context.Context, b *connectapi.Batch) error {
 	if s.left == 0 {
 		<-ctx.Done()
@@ -139,7 +137,6 @@ func (s *sourceTask) Read(ctx context.Context, b *connectapi.Batch) error {
 		b.AppendEncoded(s.route, connectapi.NoTime, value[:keySize], value, connectapi.Headers{})
 	}
 	s.left -= min(perBatch, s.left)
-	b.Position(position, connectapi.NewOffset("left", s.left))
 	return nil
 }
 
@@ -240,11 +237,41 @@ func connectSink(p *host.Process) func(context.Context, int) (time.Duration, err
 	}
 }
 
-// frame is a batch's bytes as the bare arm moves them: copied record by record, as the other arm's are.
-func frame() []byte {
-	rows := (*connectpb.Buffers.Get(perBatch * (keySize + valueSize)))[:0]
+// framer makes a batch's bytes for the bare arm: with the row codec of the real one, so that what is compared is transport
+// alone, the protocol around the rows.
+type framer struct {
+	batch *connectapi.Batch
+	route *connectapi.Route
+}
+
+func newFramer() *framer {
+	return &framer{connectapi.NewBatch(connectapi.NewCatalog()), connectapi.NewRoute("t", connectapi.BytesSchema, connectapi.BytesSchema)}
+}
+
+func (f *framer) frame() []byte {
 	for range perBatch {
-		rows = append(append(rows, value[:keySize]...), value...)
+		f.batch.AppendEncoded(f.route, connectapi.NoTime, value[:keySize], value, connectapi.Headers{})
 	}
-	return rows
+	return f.batch.Detach(*connectpb.Buffers.Get(perBatch * (keySize + valueSize + 10)))
+}
+
+// walker reads the rows at the other end.
+type walker struct {
+	dir *connectapi.Directory
+	row connectapi.RawRow
+}
+
+func newWalker() *walker {
+	w := &walker{dir: connectapi.NewDirectory()}
+	w.dir.AddRoute(1, connectapi.NewRoute("t", connectapi.BytesSchema, connectapi.BytesSchema))
+	return w
+}
+
+func (w *walker) count(rows []byte) (int, error) {
+	n := 0
+	r := connectapi.NewRows(rows, 0, w.dir)
+	for r.Next(&w.row) {
+		n++
+	}
+	return n, r.Err()
 }

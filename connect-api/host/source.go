@@ -49,6 +49,7 @@ type Source struct {
 		owed, out int // bytes released but not granted again; bytes of batches not released
 	}
 	acked    atomic.Uint64
+	ackedAt  atomic.Int64 // when the last was sent, ns since 1970
 	ackSent  atomic.Int64 // when, in ns
 	ackAgain *time.Timer
 	stopOnce sync.Once
@@ -272,6 +273,7 @@ func (s *Source) Ack(batch uint64, produced []connectapi.Produced) error {
 const ackPause = 2 * time.Millisecond
 
 func (s *Source) sendAck(batch uint64, produced []connectapi.Produced) error {
+	s.ackedAt.Store(time.Now().UnixNano())
 	return s.send(&connectpb.Frame{Msg: &connectpb.ToSource{Msg: &connectpb.ToSource_Ack{
 		Ack: &connectpb.Ack{Batch: batch, Produced: wire.Produced(produced)},
 	}}})
