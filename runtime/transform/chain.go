@@ -115,7 +115,7 @@ func New(cfg map[string]string) (*Chain, error) {
 			s.do, err = transforms[full].make(parsed)
 		}
 		if err != nil {
-			problem(prefix+"type", fmt.Errorf("transform %s: %w", alias, err))
+			ownProblems(prefix, alias, err, problem)
 			continue
 		}
 		if !s.bind(own, prefix, preds, problem) {
@@ -124,6 +124,19 @@ func New(cfg map[string]string) (*Chain, error) {
 		c.steps = append(c.steps, s)
 	}
 	return c, errors.Join(errs...)
+}
+
+// ownProblems tells what is wrong with a transform's own keys, each under its key.
+func ownProblems(prefix, alias string, err error, problem func(string, error)) {
+	found, rest := connectapi.FindingsOf(err)
+	for _, f := range found {
+		for _, text := range f.Errors {
+			problem(prefix+f.Key, fmt.Errorf("transform %s: %s", alias, text))
+		}
+	}
+	if rest != nil || len(found) == 0 {
+		problem(prefix+"type", fmt.Errorf("transform %s: %w", alias, err))
+	}
 }
 
 // bind attaches the predicate a transform names.

@@ -25,7 +25,7 @@ const maxSeen = 10_000 // topics remembered
 func newRouter(cfg map[string]any) (Transform, error) {
 	re, err := wholeName(cfg["regex"].(string))
 	if err != nil {
-		return nil, fmt.Errorf("Invalid value %s for configuration regex: %w", cfg["regex"], err)
+		return nil, connectapi.ConfigError("regex", fmt.Errorf("Invalid value %s for configuration regex: %w", cfg["regex"], err)) //nolint:staticcheck // Kafka's words
 	}
 	return &router{re: re, tmpl: template(cfg["replacement"].(string)), seen: map[string]string{}}, nil
 }
