@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -53,14 +54,7 @@ func (t *Task) flushAndCommit(ctx context.Context, all bool) error {
 }
 
 func (t *Task) commit(ctx context.Context) error {
-	moved := connectapi.Offsets{}
-	t.mu.Lock()
-	for tp, o := range t.durable {
-		if t.committed[tp] != o {
-			moved[tp] = o
-		}
-	}
-	t.mu.Unlock()
+	moved := t.movable()
 	if len(moved) == 0 {
 		return nil
 	}
@@ -78,12 +72,29 @@ func (t *Task) commit(ctx context.Context) error {
 	t.Metrics.commit.Observe(time.Since(start).Seconds())
 	t.mu.Lock()
 	for tp, o := range moved {
-		if _, still := t.durable[tp]; still {
+		_, said := t.durable[tp]
+		_, read := t.read[tp]
+		if said || read { // still ours
 			t.committed[tp] = o
 		}
 	}
 	t.mu.Unlock()
 	return nil
+}
+
+// movable gives the offsets that may be committed and are not yet: what the plugin called durable (I1), and, where all that
+// it was handed is durable, also what was read behind that and dropped or passed over.
+func (t *Task) movable() connectapi.Offsets {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	safe := maps.Clone(t.durable)
+	for tp, read := range t.read {
+		if sent, any := t.sent[tp]; !any || t.durable[tp] >= sent {
+			safe[tp] = max(safe[tp], read)
+		}
+	}
+	maps.DeleteFunc(safe, func(tp connectapi.TopicPartition, o int64) bool { return t.committed[tp] == o })
+	return safe
 }
 
 // Report is what the plugin last said of itself.

@@ -150,8 +150,7 @@ func (t *Task) release(ctx context.Context, gone map[string][]int32, tell func([
 		for _, p := range ps {
 			tp := connectapi.TopicPartition{Topic: topic, Partition: p}
 			tps = append(tps, tp)
-			delete(t.durable, tp)
-			delete(t.committed, tp)
+			t.forget(tp)
 		}
 	}
 	t.mu.Unlock()
@@ -163,6 +162,13 @@ func (t *Task) release(ctx context.Context, gone map[string][]int32, tell func([
 	case <-t.stream.Done():
 	case <-t.work.Done():
 	case <-ctx.Done():
+	}
+}
+
+// forget drops what is known of a partition. The caller holds mu.
+func (t *Task) forget(tp connectapi.TopicPartition) {
+	for _, m := range []connectapi.Offsets{t.durable, t.sent, t.read, t.committed} {
+		delete(m, tp)
 	}
 }
 

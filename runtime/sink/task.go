@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -70,7 +71,9 @@ type Task struct {
 	commitRq chan struct{}
 
 	mu        sync.Mutex
-	durable   connectapi.Offsets // called durable, not yet committed
+	durable   connectapi.Offsets // called durable by the plugin
+	sent      connectapi.Offsets // behind the last record handed to the plugin
+	read      connectapi.Offsets // behind the last record read; what lies after sent was dropped or passed over
 	committed connectapi.Offsets
 
 	stopping atomic.Bool // Stop was sent: the end of the stream is expected
@@ -94,7 +97,7 @@ func Open(ctx context.Context, c Config, gate Gate) (*Task, error) {
 	t := &Task{
 		Config: c, gate: gate, flushed: make(chan struct{}, 1), assigned: make(chan *host.Assigned, 1), revoked: make(chan struct{}, 1),
 		seeks: make(chan connectapi.Offsets, 1), commitRq: make(chan struct{}, 1), failed: make(chan struct{}),
-		durable: connectapi.Offsets{}, committed: connectapi.Offsets{}, routes: map[routeKey]*connectapi.Route{},
+		durable: connectapi.Offsets{}, sent: connectapi.Offsets{}, read: connectapi.Offsets{}, committed: connectapi.Offsets{}, routes: map[routeKey]*connectapi.Route{},
 	}
 	var err error
 	t.stream, err = c.Process.OpenSink(ctx, host.SinkOptions{Connector: c.Plugin, Task: c.Task, Config: c.Props})
@@ -266,26 +269,30 @@ func (t *Task) fetchErrors(fetches kgo.Fetches) error {
 }
 
 func (t *Task) send(ctx context.Context, batch *host.SinkBatch, fetches kgo.Fetches) error {
-	next := connectapi.Offsets{}
+	next, sent := connectapi.Offsets{}, connectapi.Offsets{}
 	var err error
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
+		tp := connectapi.TopicPartition{Topic: p.Topic, Partition: p.Partition}
 		for _, r := range p.Records {
 			if err != nil {
 				return
 			}
 			t.Metrics.read.Inc()
+			n := batch.Len()
 			if err = t.convert(batch, r); err != nil {
-				if batch.Len() > 0 { // the records before it
-					err = errors.Join(err, t.stream.Send(t.work, batch, next))
+				if len(next) > 0 { // the records before it
+					err = errors.Join(err, t.hand(batch, next, sent))
 				}
 				return
 			}
-			next[connectapi.TopicPartition{Topic: r.Topic, Partition: r.Partition}] = r.Offset + 1
+			next[tp] = r.Offset + 1
+			if batch.Len() > n {
+				sent[tp] = r.Offset + 1
+			}
 			if batch.Size() >= batchBytes {
-				if err = t.stream.Send(t.work, batch, next); err != nil {
+				if err = t.hand(batch, next, sent); err != nil {
 					return
 				}
-				clear(next)
 			}
 		}
 		if n := len(p.Records); n > 0 {
@@ -298,7 +305,19 @@ func (t *Task) send(ctx context.Context, batch *host.SinkBatch, fetches kgo.Fetc
 	if ctx.Err() != nil && batch.Len() == 0 {
 		return nil
 	}
-	return t.gone(t.stream.Send(t.work, batch, next))
+	return t.gone(t.hand(batch, next, sent))
+}
+
+// hand sends the batch, and empties it and both maps.
+func (t *Task) hand(batch *host.SinkBatch, next, sent connectapi.Offsets) error {
+	t.mu.Lock()
+	maps.Copy(t.sent, sent)
+	maps.Copy(t.read, next)
+	t.mu.Unlock()
+	err := t.stream.Send(t.work, batch, next)
+	clear(next)
+	clear(sent)
+	return err
 }
 
 // gone lets the events goroutine tell why a stream broke: it knows more than a failed send does.
@@ -388,6 +407,11 @@ func (t *Task) seek(ctx context.Context, to connectapi.Offsets) error {
 		}
 		set[tp.Topic][tp.Partition] = kgo.EpochOffset{Epoch: -1, Offset: o}
 	}
+	t.mu.Lock()
+	for tp := range to {
+		t.forget(tp)
+	}
+	t.mu.Unlock()
 	t.client.SetOffsets(set)
 	_, err := t.assign(ctx, to)
 	return err
