@@ -47,7 +47,7 @@ func connect(ctx context.Context, cfg *Config) (*server, error) {
 	if err != nil {
 		return nil, cfg.explainConnect(err)
 	}
-	s := &server{Conn: conn, version: conn.GetServerVersion(), flavor: mysql.MySQLFlavor}
+	s := &server{Conn: conn, version: strings.TrimPrefix(conn.GetServerVersion(), "5.5.5-"), flavor: mysql.MySQLFlavor}
 	if strings.Contains(strings.ToLower(s.version), "mariadb") {
 		s.flavor = mysql.MariaDBFlavor
 	}
