@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/penstockio/penstock/internal/testenv"
 )
 
@@ -38,6 +40,7 @@ func TestFileToFileKilled(t *testing.T) {
 	grow(1000)
 	s.Create(t, "in", fileSource(in, "lines"))
 	s.Create(t, "out", fileSink(out, "lines"))
+	topic := newTap(t, s, "lines")
 	const kills = 10
 	seen := 0
 	for k := range kills {
@@ -50,6 +53,10 @@ func TestFileToFileKilled(t *testing.T) {
 			return ok
 		})
 		grow(1500) // under way when the server dies
+		if k%2 == 1 {
+			n := len(topic.recs)
+			topic.until(t, 30*time.Second, "lines in the topic", func(recs []*kgo.Record) bool { return len(recs) > n })
+		}
 		s.Kill()
 		grow(500)
 		s.Start(t)

@@ -194,3 +194,20 @@ func (s *Penstock) AwaitRunning(t testing.TB, name string) {
 		return st.Connector.State == api.Running && len(st.Tasks) > 0
 	})
 }
+
+// AwaitRunningAgain waits until a connector and its tasks run, whatever they were before.
+func (s *Penstock) AwaitRunningAgain(t testing.TB, name string) {
+	t.Helper()
+	Eventually(t, 60*time.Second, "connector "+name+" and its tasks run again", func() bool {
+		st, err := s.Client().Status(context.Background(), name)
+		if err != nil || st.Connector.State != api.Running || len(st.Tasks) == 0 {
+			return false
+		}
+		for _, task := range st.Tasks {
+			if task.State != api.Running {
+				return false
+			}
+		}
+		return true
+	})
+}
