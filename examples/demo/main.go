@@ -7,7 +7,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -160,6 +162,9 @@ func (d *demo) arrived(n int) error {
 	err := d.until(fmt.Sprintf("%d rows in the lake", n), func() (bool, error) {
 		var err error
 		rows, err = testenv.ReadLake(d.lake)
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil // nothing was written yet
+		}
 		return len(rows) >= n, err
 	})
 	if err != nil {
@@ -215,18 +220,24 @@ func (d *demo) found() error {
 		fmt.Println("skipped, no Elasticsearch was asked for")
 		return nil
 	}
-	return d.until("the orders are searchable in their final state", func() (bool, error) {
-		paid, err := d.count("shop.shop.orders", `{"query":{"term":{"status.keyword":"paid"}}}`)
+	var all, paid int
+	err := d.until("the orders are searchable in their final state", func() (bool, error) {
+		var err error
+		paid, err := d.count("shop.shop.orders", `{"query":{"match":{"status":"paid"}}}`)
 		if err != nil {
 			return false, nil //nolint:nilerr // the index is on its way
 		}
-		all, err := d.count("shop.shop.orders", `{"query":{"match_all":{}}}`)
+		all, err = d.count("shop.shop.orders", `{"query":{"match_all":{}}}`)
 		if err != nil || paid != 100 || all != 1000 {
 			return false, nil //nolint:nilerr // not yet
 		}
 		fmt.Printf("GET /shop.shop.orders/_count: %d orders, %d of them paid, the deleted one is gone\n", all, paid)
 		return true, nil
 	})
+	if err != nil {
+		return fmt.Errorf("%w: %d orders are found, %d of them paid", err, all, paid)
+	}
+	return nil
 }
 
 func (d *demo) count(index, query string) (int, error) {

@@ -91,6 +91,7 @@ func (t *Task) onAssigned(ctx context.Context, offsets map[string]map[int32]kgo.
 	if len(at) == 0 {
 		return offsets, nil
 	}
+	t.beginOne.Do(func() { close(t.begun) })
 	from, err := t.assign(ctx, at)
 	if err != nil {
 		if ctx.Err() == nil && t.work.Err() == nil {

@@ -76,7 +76,9 @@ type Task struct {
 	read      connectapi.Offsets // behind the last record read; what lies after sent was dropped or passed over
 	committed connectapi.Offsets
 
-	stopping atomic.Bool // Stop was sent: the end of the stream is expected
+	stopping atomic.Bool   // Stop was sent: the end of the stream is expected
+	begun    chan struct{} // closed when partitions have come
+	beginOne sync.Once
 	failOnce sync.Once
 	failed   chan struct{}
 	failure  error
@@ -96,7 +98,7 @@ type routeKey struct {
 func Open(ctx context.Context, c Config, gate Gate) (*Task, error) {
 	t := &Task{
 		Config: c, gate: gate, flushed: make(chan struct{}, 1), assigned: make(chan *host.Assigned, 1), revoked: make(chan struct{}, 1),
-		seeks: make(chan connectapi.Offsets, 1), commitRq: make(chan struct{}, 1), failed: make(chan struct{}),
+		seeks: make(chan connectapi.Offsets, 1), commitRq: make(chan struct{}, 1), failed: make(chan struct{}), begun: make(chan struct{}),
 		durable: connectapi.Offsets{}, sent: connectapi.Offsets{}, read: connectapi.Offsets{}, committed: connectapi.Offsets{}, routes: map[routeKey]*connectapi.Route{},
 	}
 	var err error
@@ -137,6 +139,7 @@ func (t *Task) Run(ctx context.Context) error {
 	wg.Go(func() { err := t.events(work); eventsDone <- err; cancelOn(err, cancel) })
 	data, stopData := context.WithCancel(ctx)
 	wg.Go(func() { t.control(data) })
+	wg.Go(func() { t.discover(data) })
 	go func() {
 		select {
 		case <-t.failed:
@@ -217,6 +220,23 @@ func (t *Task) close(leave bool) {
 	defer cancel()
 	if _, err := adm.LeaveGroup(ctx, kadm.LeaveGroup(t.Group).InstanceIDs(t.Member).Reason("the task was stopped")); err != nil {
 		t.Log.Debug("leaving the consumer group failed; the session will run out", "group", t.Group, "error", err)
+	}
+}
+
+// discover looks for the topics often until the first partitions have come: a source that was made a moment before will make
+// them soon.
+func (t *Task) discover(ctx context.Context) {
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for range 60 {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.begun:
+			return
+		case <-tick.C:
+			t.client.ForceMetadataRefresh()
+		}
 	}
 }
 
