@@ -8,13 +8,15 @@ import (
 	"github.com/penstockio/penstock/connect-api/host"
 )
 
-// control writes positions at the interval, and at once while draining, and acknowledges what is behind them (I2). It
-// ends when data has and nothing is left, or with work.
+// control writes positions, at most once an interval and at once while draining, and acknowledges what is behind them
+// (I2). The first one after a quiet interval, or after the start, does not wait: a worker that is killed again and again
+// still comes on. It ends when data has and nothing is left, or with work.
 func (t *Task) control(work context.Context, dataDone <-chan struct{}) {
 	tick := time.NewTicker(t.Interval)
 	defer tick.Stop()
 	draining := t.draining
 	ended := false
+	var last time.Time // of the last commit
 	for {
 		atOnce := draining == nil || ended
 		select {
@@ -23,15 +25,20 @@ func (t *Task) control(work context.Context, dataDone <-chan struct{}) {
 		case <-tick.C:
 			atOnce = true
 		case <-t.ledger.freed:
+			atOnce = atOnce || time.Since(last) >= t.Interval
 		case <-draining:
 			draining, atOnce = nil, true
 		case <-dataDone:
 			dataDone, ended, atOnce = nil, true, true
 		}
 		if atOnce {
-			if err := t.commit(work); err != nil {
+			wrote, err := t.commit(work)
+			if err != nil {
 				t.fail(err)
 				return
+			}
+			if wrote {
+				last = time.Now()
 			}
 		}
 		if ended && t.ledger.idle() {
@@ -40,23 +47,23 @@ func (t *Task) control(work context.Context, dataDone <-chan struct{}) {
 	}
 }
 
-func (t *Task) commit(ctx context.Context) error {
+func (t *Task) commit(ctx context.Context) (wrote bool, err error) {
 	c := t.ledger.take()
 	if len(c.positions) > 0 {
 		start := time.Now()
 		if err := t.Offsets.Put(ctx, t.Connector, c.positions); err != nil {
 			t.ledger.putBack(c)
 			if ctx.Err() != nil {
-				return nil // cut off while draining; Run says so
+				return false, nil // cut off while draining; Run says so
 			}
-			return fmt.Errorf("committing %d source positions: %w", len(c.positions), err)
+			return false, fmt.Errorf("committing %d source positions: %w", len(c.positions), err)
 		}
 		t.Metrics.commit.Observe(time.Since(start).Seconds())
 	}
 	if c.batch > 0 {
 		_ = t.stream.Ack(c.batch, nil) // a broken stream shows in Recv
 	}
-	return nil
+	return len(c.positions) > 0, nil
 }
 
 // Report is what the plugin last said of itself.
