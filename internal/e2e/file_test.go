@@ -85,6 +85,9 @@ func TestFileToFileKilled(t *testing.T) {
 		}
 	}
 	t.Logf("%d lines, %d repeats after %d kills", len(got), repeats, kills)
+	if repeats > 2*kills*2000 {
+		t.Errorf("%d repeats: positions were not committed as lines went by", repeats)
+	}
 	if len(got) != len(want) {
 		t.Fatalf("%d of %d lines arrived", len(got), len(want))
 	}
