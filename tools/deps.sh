@@ -21,6 +21,8 @@ if [ "$what" = tests ]; then
   need mvn maven
   need unzip unzip
   need gcc gcc # go test -race
+  need python3 python3
+  python3 -c 'import ensurepip' > /dev/null 2>&1 || packages+=(python3-venv)
 fi
 if [ ${#packages[@]} -gt 0 ]; then
   sudo=(); [ "$(id -u)" = 0 ] || sudo=(sudo)
@@ -43,4 +45,9 @@ fi
 if ! ls "$cache"/elasticsearch/elasticsearch-*/.ok > /dev/null 2>&1; then
   echo "fetching Elasticsearch into $cache/elasticsearch"
   ES_ONLY_FETCH=1 ES_CACHE="$cache/elasticsearch" bash "$here/internal/testenv/parts/elasticsearch/start.sh" "$cache/elasticsearch" 0
+fi
+if ! "$cache/venv/bin/python" -c 'import pyarrow' > /dev/null 2>&1; then
+  echo "installing pyarrow, which reads what the lake connector wrote, into $cache/venv"
+  python3 -m venv "$cache/venv"
+  "$cache/venv/bin/pip" install -q --disable-pip-version-check pyarrow==26.0.1
 fi
