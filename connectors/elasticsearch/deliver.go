@@ -13,14 +13,14 @@ import (
 
 const (
 	maxBackoff     = 10 * time.Second
-	longBackoff    = time.Second // the first pause where somebody must do something
-	maxPatience    = 16          // times read.timeout.ms
+	maxPatience    = 16 // times read.timeout.ms
 	leastBulkBytes = 1024
 )
 
 // pause is how long to wait before sending again.
 type pause struct {
 	first time.Duration
+	long  time.Duration // the first where somebody must do something
 	n     int
 }
 
@@ -28,7 +28,7 @@ type pause struct {
 func (p *pause) next(long bool) time.Duration {
 	d := p.first
 	if long {
-		d = max(d, longBackoff)
+		d = max(d, p.long)
 	}
 	d = min(d<<min(p.n, 20), maxBackoff)
 	if d <= 0 {
@@ -51,7 +51,7 @@ func (l *lane) send(ctx context.Context, c *chunk) error {
 
 // deliver sends some items of a chunk, in order, until each has come to its end.
 func (l *lane) deliver(ctx context.Context, c *chunk, which []int) error {
-	p := pause{first: l.t.set.Backoff}
+	p := l.t.pause()
 	tries := int32(0)
 	patience := 1
 	for {

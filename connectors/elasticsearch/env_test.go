@@ -65,7 +65,11 @@ func (h *testHost) RequestCommit() { h.mu.Lock(); h.asked++; h.mu.Unlock() }
 
 func (h *testHost) waits() string { h.mu.Lock(); defer h.mu.Unlock(); return h.waiting }
 
-func (h *testHost) value(name string) float64 { h.mu.Lock(); defer h.mu.Unlock(); return h.values[name] }
+func (h *testHost) value(name string) float64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.values[name]
+}
 
 func (h *testHost) failures() map[int64]error {
 	h.mu.Lock()
@@ -119,6 +123,7 @@ func newRun(t testing.TB, topic, url string, values map[string]string) *run {
 	if err != nil {
 		t.Fatal(err)
 	}
+	task.longPause = 20 * time.Millisecond
 	r := &run{task: task, host: h, catalog: connectapi.NewCatalog(), dir: connectapi.NewDirectory(), topic: topic}
 	r.batch = connectapi.NewBatch(r.catalog)
 	t.Cleanup(r.close)

@@ -125,7 +125,7 @@ func (x *indices) call(ctx context.Context, method, path string, body any) (int,
 		}
 	}
 	set := x.t.set
-	p := pause{first: set.Backoff}
+	p := x.t.pause()
 	tries := int32(0)
 	for {
 		status, reply, err := x.t.client.do(ctx, set.ReadTimeout, method, path, "application/json", in)

@@ -1,8 +1,8 @@
 package elasticsearch
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"hash/maphash"
 	"log/slog"
 	"sync"
@@ -24,6 +24,9 @@ type task struct {
 	track  *tracker
 	budget *budget
 	limit  *limiter
+
+	longPause  time.Duration // the first pause before what somebody must do something about
+	stuckAfter time.Duration // how long Commit of all waits while nothing moves
 
 	bulkBytes atomic.Int64 // bulk.size.bytes, or less where the server takes less
 	hurry     atomic.Int32 // above 0: lanes do not linger
@@ -62,7 +65,7 @@ func open(cfg Config, host connectapi.SinkContext) (*task, error) {
 	t := &task{
 		set: set, host: host, log: host.Log(), client: c, trans: newTranscoder(set), track: newTracker(),
 		budget: newBudget(int(set.Buffered), int(set.BufferBytes)), limit: newLimiter(int(set.InFlight)),
-		failed: make(chan struct{}), waitOf: map[int]string{}, seed: maphash.MakeSeed(),
+		longPause: longPause, stuckAfter: stuckAfter, failed: make(chan struct{}), waitOf: map[int]string{}, seed: maphash.MakeSeed(),
 	}
 	t.index = &indices{t: t, ready: map[string]map[uint64]bool{}}
 	t.bulkBytes.Store(set.BulkBytes)
@@ -190,9 +193,14 @@ func (t *task) push() (end func()) {
 	return func() { t.hurry.Add(-1) }
 }
 
-// stuckAfter is how long a Commit of all waits while nothing moves because the server is away: then what is durable is
-// said, and the rest comes again elsewhere.
-const stuckAfter = 5 * time.Second
+const (
+	longPause = time.Second
+	// stuckAfter is how long a Commit of all waits while nothing moves because the server is away: then what is durable is
+	// said, and the rest comes again elsewhere.
+	stuckAfter = 5 * time.Second
+)
+
+func (t *task) pause() pause { return pause{first: t.set.Backoff, long: t.longPause} }
 
 // Commit says below which offsets everything is durable.
 func (t *task) Commit(ctx context.Context, all bool) (connectapi.Offsets, error) {
@@ -206,7 +214,7 @@ func (t *task) Commit(ctx context.Context, all bool) (connectapi.Offsets, error)
 	}
 	defer t.push()()
 	for !idle {
-		stuck := time.NewTimer(stuckAfter)
+		stuck := time.NewTimer(t.stuckAfter)
 		select {
 		case <-moved:
 		case <-t.failed:
@@ -219,7 +227,7 @@ func (t *task) Commit(ctx context.Context, all bool) (connectapi.Offsets, error)
 			}
 		}
 		stuck.Stop()
-		if err := errors.Join(t.err(), ctx.Err()); err != nil {
+		if err := cmp.Or(t.err(), ctx.Err()); err != nil {
 			return nil, err
 		}
 		o, idle, moved = t.track.state()
