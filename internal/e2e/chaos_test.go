@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,16 +16,13 @@ import (
 	"github.com/penstockio/penstock/internal/testenv"
 )
 
-// chaosSize is how much the change data suite moves, and how often it kills the server.
-type chaosSize struct{ rows, changes, snapshotKills, streamKills int }
-
-// chaosScale is what fits into the budget of make integration, or the whole with PENSTOCK_CHAOS=full.
-func chaosScale() chaosSize {
-	if os.Getenv("PENSTOCK_CHAOS") == "full" {
-		return chaosSize{100_000, 10_000, 3, 7}
-	}
-	return chaosSize{30_000, 3_000, 2, 3}
-}
+// What the suite moves, and how often it kills the server.
+const (
+	shopRows      = 100_000
+	shopChanges   = 10_000 // at least
+	snapshotKills = 3
+	streamKills   = 7
+)
 
 var shopTables = []string{"customers", "products", "orders"}
 
@@ -175,11 +171,10 @@ func history(t *testing.T, recs []*kgo.Record) map[string][]event {
 // TestChangesKilled moves a shop database through MySQL's log, topics, Elasticsearch and the lake, while the server is killed:
 // in the snapshot, and while rows change, each time after something new has come through.
 func TestChangesKilled(t *testing.T) {
-	size := chaosScale()
 	const name = "chaos"
 	db := testenv.SharedMariaDB(t)
 	es := testenv.SharedElasticsearch(t)
-	fillShop(t, db, name, size.rows)
+	fillShop(t, db, name, shopRows)
 	initial := map[string]string{}
 	for _, tab := range shopTables {
 		maps.Copy(initial, tableStates(t, db, name, tab))
@@ -207,25 +202,25 @@ func TestChangesKilled(t *testing.T) {
 	snapshotOver := func() bool {
 		return strings.Contains(call(t, s, "GET", "/connectors/shop/offsets", "").body, `"pos"`)
 	}
-	for k := range size.snapshotKills {
-		progress(1)
+	for k := range snapshotKills {
+		progress(1 + k*10_000)
 		if snapshotOver() {
 			t.Fatalf("the snapshot was over before kill %d", k+1)
 		}
 		s.Kill()
 		s.Start(t)
 	}
-	stage(fmt.Sprintf("killed %d times in the snapshot, %d records so far", size.snapshotKills, len(p.recs)))
+	stage(fmt.Sprintf("killed %d times in the snapshot, %d records so far", snapshotKills, len(p.recs)))
 	testenv.Eventually(t, 90*time.Second, "the snapshot is over", func() bool { p.more(50 * time.Millisecond); return snapshotOver() })
 	stage("the snapshot is over")
 	r := rand.New(rand.NewPCG(1, 2))
 	nextID := 10_000_000
-	for k := range size.streamKills + 1 {
-		sql := changes(r, name, size.changes/(size.streamKills+1), size.rows, &nextID)
+	for k := range streamKills + 1 {
+		sql := changes(r, name, shopChanges*5/4/(streamKills+1), shopRows, &nextID)
 		wrote := make(chan error, 1)
 		go func() { _, err := db.Query(sql); wrote <- err }()
 		progress(1)
-		if k < size.streamKills {
+		if k < streamKills {
 			s.Kill()
 			s.Start(t)
 		}
@@ -233,7 +228,7 @@ func TestChangesKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	stage(fmt.Sprintf("killed %d times while rows changed", size.streamKills))
+	stage(fmt.Sprintf("killed %d times while rows changed", streamKills))
 	db.Exec(t, fmt.Sprintf("INSERT INTO %s.orders VALUES (999, 'the last', 1, 1) ON DUPLICATE KEY UPDATE name = 'the last'", name))
 	p.until(t, 120*time.Second, "the last change", func(recs []*kgo.Record) bool {
 		n := len(recs)
@@ -280,6 +275,9 @@ func checkHistory(t *testing.T, db *testenv.MariaDB, name string, initial map[st
 			f = append(f, "")
 		}
 		want[f[0]+"/"+f[2]] = append(want[f[0]+"/"+f[2]], event{op: f[1], state: f[3]})
+	}
+	if len(trail) < shopChanges {
+		t.Errorf("%d changes, fewer than %d", len(trail), shopChanges)
 	}
 	t.Logf("%d rows at the snapshot, %d changes, %d keys", len(initial), len(trail), len(want))
 	wrong := 0

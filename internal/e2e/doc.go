@@ -1,6 +1,5 @@
 // Package e2e holds the suites that run whole servers: `penstock server` with its plugins in processes of their own, real
 // databases beside it, and SIGKILL. Each looks at the far end: the sink's file, the broker's records, the database itself.
 //
-// make integration runs them, without the race detector. PENSTOCK_CHAOS=full runs the change data suite at its full
-// size.
+// make integration runs them, without the race detector; make chaos the one that kills the server while a database changes.
 package e2e
