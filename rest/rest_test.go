@@ -36,7 +36,7 @@ func (n *node) ServerInfo() api.ServerInfo {
 func (n *node) Ready() bool                          { return n.ready }
 func (n *node) Health(context.Context) (bool, error) { return n.started, n.sick }
 func (n *node) Connectors() []string                 { return []string{known, "no-status"} }
-func (n *node) Plugins(bool) []api.PluginInfo { return []api.PluginInfo{{Class: "x", Type: "sink"}} }
+func (n *node) Plugins(bool) []api.PluginInfo        { return []api.PluginInfo{{Class: "x", Type: "sink"}} }
 
 func (n *node) Tasks(name string) ([]api.TaskInfo, error) {
 	_, err := n.Info(name)

@@ -183,7 +183,6 @@ func (t *Task) endOfInput(ctx, work context.Context) {
 // handle hands one batch on. Its bytes stay until every row is safe (I3).
 func (t *Task) handle(ctx context.Context, b *host.SourceBatch) error {
 	entry := t.ledger.add(b.ID, b.Positions, b.Release)
-	defer entry.done()
 	recs := make([]kgo.Record, 0, b.Count)
 	promise := func(r *kgo.Record, err error) {
 		if err != nil && ctx.Err() != nil {
@@ -226,7 +225,11 @@ func (t *Task) handle(ctx context.Context, b *host.SourceBatch) error {
 		entry.expect()
 		t.Producer.Produce(ctx, &recs[len(recs)-1], promise)
 	}
-	return rows.Err()
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	entry.done() // handed on whole; after an error it never is, so no position passes it (I1)
+	return nil
 }
 
 // convert runs a row through transforms and converters; ok false: it was dropped.
