@@ -87,8 +87,7 @@ func (p *joda) format(local, at time.Time) string {
 }
 
 func (x jodaPart) append(b []byte, t, at time.Time) []byte {
-	week, weekOf := 0, 0
-	weekOf, week = t.ISOWeek()
+	weekOf, week := t.ISOWeek()
 	switch x.letter {
 	case 'G':
 		if t.Year() <= 0 {

@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -84,7 +85,7 @@ func (p *partition) sorted() []*slot {
 			out = append(out, s)
 		}
 	}
-	slices.SortFunc(out, func(a, b *slot) int { return int(a.file.first - b.file.first) })
+	slices.SortFunc(out, func(a, b *slot) int { return cmp.Compare(a.file.first, b.file.first) })
 	return out
 }
 

@@ -188,7 +188,7 @@ func TestBudgets(t *testing.T) {
 	s := connectapi.NewStruct("v").Field("f", connectapi.Int32Schema).Field("pad", connectapi.StringSchema).MustBuild()
 	h.assign("t", 0, 0)
 	offset := int64(0)
-	for range 40 {
+	for range 10 {
 		var recs []rec
 		for i := range 50 {
 			v := connectapi.NewStructValue(s)

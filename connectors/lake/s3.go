@@ -93,6 +93,8 @@ func classify(err error) error {
 			return fs.ErrExist
 		case e.Code == "NoSuchKey":
 			return fs.ErrNotExist
+		case e.StatusCode == http.StatusNotImplemented:
+			return fmt.Errorf("%w (the store must offer conditional writes, If-None-Match: *)", err)
 		case e.StatusCode == http.StatusTooManyRequests, e.StatusCode == http.StatusRequestTimeout,
 			e.StatusCode == http.StatusConflict, e.StatusCode >= http.StatusInternalServerError:
 			return connectapi.Retry(err, 0)

@@ -301,6 +301,7 @@ func (t *task) Commit(ctx context.Context, all bool) (connectapi.Offsets, error)
 	if t.broken != nil {
 		return nil, t.broken
 	}
+	t.deadline = time.Time{} // its timer may have fired, a moment early
 	if err := t.endDue(ctx, all); err != nil {
 		return nil, err
 	}
