@@ -1,6 +1,7 @@
 package elasticsearch
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -15,8 +16,14 @@ func permanent(err error) bool {
 	var authority x509.UnknownAuthorityError
 	var host x509.HostnameError
 	var invalid x509.CertificateInvalidError
-	return errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid) || errors.Is(err, errFingerprint) ||
-		strings.Contains(err.Error(), "server gave HTTP response to HTTPS client")
+	return speaksNoTLS(err) || errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid) ||
+		errors.Is(err, errFingerprint)
+}
+
+// speaksNoTLS says that the other side does not answer in TLS at all.
+func speaksNoTLS(err error) bool {
+	var record tls.RecordHeaderError
+	return errors.As(err, &record) || strings.Contains(err.Error(), "server gave HTTP response to HTTPS client")
 }
 
 // connectionProblem says under which key to look when a server cannot be talked to.
@@ -28,7 +35,7 @@ func connectionProblem(set *settings, err error) error {
 		key, hint = "elastic.https.ssl.ca.fingerprint", "compare it with what Elasticsearch printed at its first start"
 	case errors.As(err, &host):
 		hint = "use the host name of the server's certificate, or set elastic.https.ssl.endpoint.identification.algorithm to nothing"
-	case permanent(err) && strings.Contains(err.Error(), "HTTP response to HTTPS"):
+	case speaksNoTLS(err):
 		hint = "the server speaks no TLS: write http://"
 	case permanent(err):
 		key, hint = "elastic.https.ssl.truststore.location", "name the PEM file of the authority that signed the server's certificate"
