@@ -222,6 +222,9 @@ func (n *Runner) post(f, otherwise func()) {
 
 func (n *Runner) processStarted(plugin *plugins.Plugin, proc *host.Process, err error) {
 	n.starting = false
+	if err != nil && n.ctx.Err() != nil {
+		return // stopped while it started
+	}
 	if err != nil {
 		n.backOff(fmt.Errorf("starting the connector's plugin: %w", err))
 		return

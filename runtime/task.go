@@ -139,7 +139,7 @@ func (n *Runner) taskEnded(t *task, err error) {
 	stopping := n.ctx.Err() != nil
 	switch {
 	case stopping || !wanted || t.again || d.Target == OnStop:
-		if err != nil && !t.crashed {
+		if err != nil && !t.crashed && t.open { // one that was still starting had nothing to drain
 			n.log.Warn("a task did not stop cleanly", "task", t.id, "error", err)
 		}
 		delete(n.tasks, t.id)
