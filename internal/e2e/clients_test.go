@@ -57,6 +57,7 @@ func (d *digest) sum() string {
 // TestClients has Apache Kafka's Java clients, librdkafka (kcat) and franz-go write with every codec, with acks=all and
 // acks=0, and each read back, byte for byte, what the others wrote.
 func TestClients(t *testing.T) {
+	t.Parallel()
 	s := server(t)
 	var javaMakes, javaReads []string
 	want := map[string]string{} // topic to digest
