@@ -54,10 +54,14 @@ func anEvent(i int) *connectapi.Struct {
 
 // batches are encoded records of topic t, offsets from 0.
 func batches(b testing.TB, s *connectapi.Schema, value func(int) *connectapi.Struct, n, size int) ([][]byte, *connectapi.Directory, int) {
+	return batchesOf(b, s, value, n, size, 0)
+}
+
+func batchesOf(b testing.TB, s *connectapi.Schema, value func(int) *connectapi.Struct, n, size int, partition int32) ([][]byte, *connectapi.Directory, int) {
 	cat, dir := connectapi.NewCatalog(), connectapi.NewDirectory()
 	var out [][]byte
 	total := 0
-	route := &connectapi.Route{Topic: "t", Key: connectapi.OptionalInt64Schema, Value: s}
+	route := &connectapi.Route{Topic: "t", Partition: partition, Key: connectapi.OptionalInt64Schema, Value: s}
 	for from := 0; from < n; from += size {
 		batch := connectapi.NewBatch(cat)
 		batch.SetBase(0)

@@ -32,7 +32,7 @@ type Config struct {
 	RotateInterval time.Duration `connect:"rotate.interval.ms,default=-1,min=-1,group=Rotation" doc:"Span of record time (see timestamp.extractor) a file may hold; a later record ends it. -1: any."`
 	RotateSchedule time.Duration `connect:"rotate.schedule.interval.ms,default=60000,min=-1,group=Rotation" doc:"Files end by the clock at multiples of this since midnight in the timezone, whatever arrives. -1: never."`
 	RotateIdle     time.Duration `connect:"rotate.idle.ms,default=-1,min=-1,group=Rotation" doc:"Files end when no record came for so long. -1: never."`
-	BufferBytes    int64         `connect:"buffer.bytes,default=67108864,min=1048576,group=Rotation" doc:"Memory a task's open files may use before rows are written to disk as row groups."`
+	BufferBytes    int64         `connect:"buffer.bytes,default=134217728,min=1048576,group=Rotation" doc:"Memory a task's open files may use before rows are written to disk as row groups."`
 	MaxOpenFiles   int           `connect:"partitioner.max.open.files,default=500,min=-1,group=Rotation" doc:"Open files of a task; beyond, those of the partition that waited longest end. -1: any number."`
 
 	Partitioner    string        `connect:"partitioner.class,default=DefaultPartitioner,class,suggest=DefaultPartitioner|FieldPartitioner|TimeBasedPartitioner|DailyPartitioner|HourlyPartitioner,group=Partitioning" doc:"How records are spread over folders."`

@@ -25,10 +25,10 @@ const (
 
 const (
 	stageRows     = 128      // rows staged as values before they go into the column buffers
-	pageBytes     = 64 << 10 // of a column, before compression
+	pageBytes     = 32 << 10 // of a column, before compression; required columns take it at once
 	dictionaryMax = 256 << 10
 	rowGroupBytes = 64 << 20 // a row group in memory is never larger, whatever the budget
-	columnFixed   = 4 << 10  // what a column takes that holds nothing
+	columnFixed   = 24 << 10 // what a column takes beyond what its writer says (TestMemoryOfOpenFiles)
 )
 
 var codecs = map[string]compress.Codec{
