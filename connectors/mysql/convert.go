@@ -1,8 +1,10 @@
 package mysql
 
 import (
+	"encoding/hex"
 	"fmt"
 	"strconv"
+	"strings"
 
 	connectapi "github.com/penstockio/penstock/connect-api"
 )
@@ -166,7 +168,13 @@ func (c *column) defaultBytes(s *connectapi.Schema) []byte {
 			return nil
 		}
 		v = int64(n)
-	case "binary", "varbinary", "uuid", "inet4", "inet6", "point", "geometry", "json":
+	case "binary", "varbinary":
+		b, ok := binaryLiteral(text)
+		if !ok {
+			return nil
+		}
+		v = b
+	case "uuid", "inet4", "inet6", "point", "geometry", "json":
 		return nil
 	case "tinyint", "smallint", "mediumint", "int", "bigint":
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -180,14 +188,27 @@ func (c *column) defaultBytes(s *connectapi.Schema) []byte {
 		v = n
 	}
 	out, none, err := c.put(nil, v, true)
-	if err != nil || none {
+	switch {
+	case err != nil, none && s.Optional():
 		return nil
+	case none: // a zero date stands for the type's zero, as in rows
+		out = appendZero(nil, s)
 	}
 	if s.Type() == connectapi.TypeString || s.Type() == connectapi.TypeBytes {
 		r := connectapi.NewReader(out) // nested form: a length and the bytes
 		return append([]byte{}, r.Bytes()...)
 	}
 	return out
+}
+
+// binaryLiteral reads a default of bytes: hexadecimal, or text. MariaDB shows bytes that are no text as question marks, so
+// text with one may be anything.
+func binaryLiteral(s string) ([]byte, bool) {
+	if len(s) > 2 && (s[0] == 'x' || s[0] == 'X') && s[1] == '\'' {
+		b, err := hex.DecodeString(s[2 : len(s)-1])
+		return b, err == nil
+	}
+	return []byte(s), !strings.Contains(s, "?")
 }
 
 func bitLiteral(s string) (uint64, error) {

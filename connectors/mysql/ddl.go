@@ -56,7 +56,63 @@ func rewrite(sql string) string {
 			return ""
 		})
 	}
-	return sql
+	return withoutExpressions(sql)
+}
+
+var defaultExpr = regexp.MustCompile(`(?i)\bDEFAULT\s*\(`)
+
+// withoutExpressions drops defaults that are expressions in parentheses: a schema has no default for them, and the parser
+// knows few.
+func withoutExpressions(sql string) string {
+	for from := 0; ; {
+		m := defaultExpr.FindStringIndex(sql[from:])
+		if m == nil {
+			return sql
+		}
+		begin, open := from+m[0], from+m[1]-1
+		end := closing(sql, open)
+		if end < 0 {
+			return sql
+		}
+		if quotedAt(sql, begin) {
+			from = open
+			continue
+		}
+		sql = sql[:begin] + sql[end+1:]
+		from = begin
+	}
+}
+
+// quotedAt tells whether a place lies inside quotes.
+func quotedAt(sql string, at int) bool {
+	var quote byte
+	for i := 0; i < at; i++ {
+		switch {
+		case quote == 0 && (sql[i] == '\'' || sql[i] == '"' || sql[i] == '`'):
+			quote = sql[i]
+		case quote != 0 && sql[i] == '\\' && quote != '`':
+			i++
+		case sql[i] == quote:
+			quote = 0
+		}
+	}
+	return quote != 0
+}
+
+// closing finds the parenthesis that closes the one at open; -1: none does.
+func closing(sql string, open int) int {
+	depth := 0
+	for i := open; i < len(sql); i++ {
+		if sql[i] != '(' && sql[i] != ')' || quotedAt(sql[open:], i-open) {
+			continue
+		}
+		if sql[i] == '(' {
+			depth++
+		} else if depth--; depth == 0 {
+			return i
+		}
+	}
+	return -1
 }
 
 func (g *registry) unreadable(at position, db string, st statement, err error) {
