@@ -90,7 +90,8 @@ func (s *settings) versionOf(r *connectapi.Record) (int64, error) {
 var errSkip = errors.New("nothing to do")
 
 // action says what a record does; errSkip: nothing, any other error: it cannot be.
-func (s *settings) action(r *connectapi.Record) (a action, err error) {
+func (t *transcoder) action(r *connectapi.Record) (a action, err error) {
+	s := t.set
 	null := r.Value.IsNull()
 	if null {
 		switch {
@@ -105,7 +106,7 @@ func (s *settings) action(r *connectapi.Record) (a action, err error) {
 	} else if s.upsert {
 		a.op = opUpdate
 	}
-	if a.index, err = s.index(r.Topic); err != nil {
+	if a.index, err = t.index(r.Topic); err != nil {
 		return a, err
 	}
 	if a.id, err = s.idOf(r); err != nil {

@@ -51,13 +51,14 @@ func settingsOf(t testing.TB, values map[string]string) *settings {
 
 // lines is what a record becomes in a bulk body.
 func linesOf(s *settings, r *connectapi.Record) (string, error) {
-	a, err := s.action(r)
+	tr := newTranscoder(s)
+	a, err := tr.action(r)
 	if err != nil {
 		return "", err
 	}
 	var doc []byte
 	if a.op != opDelete {
-		if doc, err = newTranscoder(s).appendDocument(nil, r.Value); err != nil {
+		if doc, err = tr.appendDocument(nil, r.Value); err != nil {
 			return "", err
 		}
 	}

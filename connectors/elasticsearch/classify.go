@@ -30,9 +30,9 @@ const (
 func (o op) String() string { return [...]string{"index", "update", "delete"}[o] }
 
 const (
-	typeBlocked  = "cluster_block_exception"
-	typeNoIndex  = "index_not_found_exception"
-	typeSecurity = "security_exception"
+	typeBlocked = "cluster_block_exception"
+	typeClosed  = "index_closed_exception"
+	typeNoIndex = "index_not_found_exception"
 )
 
 // judgeItem says what an item's answer means: by status first, since types get new names (I3).
@@ -44,7 +44,7 @@ func judgeItem(o op, versioned bool, r *itemReply) verdict {
 	switch s := r.Status; {
 	case s >= 200 && s < 300:
 		return done
-	case kind == typeBlocked: // 403 or 429, e.g. a disk above the flood stage, or a write block
+	case kind == typeBlocked, kind == typeClosed: // 403 or 429, e.g. a disk above the flood stage, or a write block; a closed index: 400
 		return waitLong
 	case s == http.StatusTooManyRequests:
 		return wait
@@ -71,7 +71,7 @@ func judgeStatus(status int, kind string) verdict {
 	switch {
 	case status >= 200 && status < 300:
 		return done
-	case kind == typeBlocked:
+	case kind == typeBlocked, kind == typeClosed:
 		return waitLong
 	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout,
 		status == http.StatusBadGateway, status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout:

@@ -52,7 +52,7 @@ func newClient(set *settings, urls []*url.URL) (*client, error) {
 	tp, err := elastictransport.New(elastictransport.Config{ //nolint:staticcheck // its successor takes the same
 		UserAgent: "penstock-elasticsearch/" + Version, URLs: urls,
 		Username: set.Username, Password: string(set.Password), APIKey: string(set.APIKey),
-		DisableRetry: true, CompressRequestBody: set.Compression, PoolCompressor: true, Transport: h,
+		DisableRetry: true, CompressRequestBody: set.Compression, Transport: h,
 	})
 	if err != nil {
 		return nil, connectapi.ConfigError("connection.url", fmt.Errorf("making a client for %s: %w", set.hosts(), err))

@@ -154,20 +154,16 @@ type outcome struct {
 func (l *lane) request(ctx context.Context, c *chunk, which []int, timeout time.Duration) (outcome, error) {
 	body := c.lines
 	if len(which) < len(c.items) {
-		l.body = l.body[:0]
+		body = nil // new memory: an answer may come while the last body is still being sent
 		for _, i := range which {
-			l.body = append(l.body, c.lines[c.items[i].from:c.items[i].to]...)
+			body = append(body, c.lines[c.items[i].from:c.items[i].to]...)
 		}
-		body = l.body
 	}
 	if err := l.t.limit.acquire(ctx); err != nil {
 		return outcome{}, err
 	}
 	status, reply, err := l.t.client.bulk(ctx, timeout, body)
 	l.t.counters.requests.Add(1)
-	if cap(l.body) > int(l.t.set.BulkBytes) {
-		l.body = nil
-	}
 	out := l.judge(c, which, status, reply, err)
 	overloaded := out.timedOut || status == http.StatusTooManyRequests
 	for i := range out.items {
@@ -186,7 +182,6 @@ func (l *lane) judge(c *chunk, which []int, status int, reply []byte, err error)
 		}
 		return outcome{verdict: wait, timedOut: errors.Is(err, errTimeout), why: fmt.Sprintf("Elasticsearch at %s cannot be reached: %v", set.hosts(), err)}
 	}
-	kind := errorOf
 	if status >= 200 && status < 300 {
 		items, err := parseReply(reply, len(which))
 		if err == nil {
@@ -197,7 +192,7 @@ func (l *lane) judge(c *chunk, which []int, status int, reply []byte, err error)
 		}
 		return outcome{verdict: done, items: items}
 	}
-	cause := kind(reply)
+	cause := errorOf(reply)
 	v := judgeStatus(status, cause.Type)
 	why := set.redact(statusText(status, reply))
 	out := outcome{verdict: v, long: v == waitLong, tooLarge: status == http.StatusRequestEntityTooLarge, why: why}

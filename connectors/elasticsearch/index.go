@@ -101,6 +101,8 @@ func (x *indices) create(ctx context.Context, index, path string, properties map
 		if err != nil || status == http.StatusOK {
 			return err
 		}
+	case status == http.StatusBadRequest: // documents would fail one by one, and not be at fault
+		return fmt.Errorf("making index %s at Elasticsearch at %s: %s: create it yourself, or set schema.ignore=true if a field is at fault", index, x.t.set.hosts(), x.t.set.redact(statusText(status, reply)))
 	}
 	return x.refused(index, "making the index", status, reply)
 }

@@ -191,11 +191,46 @@ const maxScale = 10000
 
 // appendDecimal appends a number with all its digits, as JSON number or string.
 func (n *node) appendDecimal(dst, unscaled []byte, scale int) []byte {
+	if len(unscaled) <= 8 && scale >= 0 && scale <= 18 {
+		if n.text {
+			return append(appendSmallDecimal(append(dst, '"'), unscaled, scale), '"')
+		}
+		return appendSmallDecimal(dst, unscaled, scale)
+	}
 	d := connectapi.Decimal{Unscaled: connectapi.ParseUnscaled(unscaled), Scale: scale}
 	if n.text {
 		return append(append(append(dst, '"'), d.String()...), '"')
 	}
 	return append(dst, d.String()...)
+}
+
+// appendSmallDecimal appends a number of at most 64 bits, and allocates nothing.
+func appendSmallDecimal(dst, unscaled []byte, scale int) []byte {
+	var v int64
+	if len(unscaled) > 0 && unscaled[0] >= 0x80 {
+		v = -1
+	}
+	for _, b := range unscaled {
+		v = v<<8 | int64(b)
+	}
+	u := uint64(v)
+	if v < 0 {
+		dst = append(dst, '-')
+		u = -u
+	}
+	var digits [20]byte
+	at := len(digits)
+	for i := 0; u > 0 || i <= scale; i++ {
+		at--
+		digits[at] = byte('0' + u%10)
+		u /= 10
+	}
+	whole := len(digits) - scale
+	dst = append(dst, digits[at:whole]...)
+	if scale > 0 {
+		dst = append(append(dst, '.'), digits[whole:]...)
+	}
+	return dst
 }
 
 // appendFloat appends a number; NaN and infinities become strings, which Elasticsearch refuses with a reason that names

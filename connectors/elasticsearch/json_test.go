@@ -175,3 +175,18 @@ func TestMissingFields(t *testing.T) {
 		}
 	}
 }
+
+func TestSmallDecimals(t *testing.T) {
+	for _, unscaled := range []int64{0, 1, -1, 9, 10, -10, 12345, -12345, 127, 128, -128, -129, 1 << 40, math.MaxInt64, math.MinInt64} {
+		for _, scale := range []int{0, 1, 2, 5, 17, 18} {
+			b := connectapi.AppendUnscaled(nil, big.NewInt(unscaled))
+			want := connectapi.Decimal{Unscaled: big.NewInt(unscaled), Scale: scale}.String()
+			if got := string(appendSmallDecimal(nil, b, scale)); got != want {
+				t.Errorf("%d with scale %d: %s, want %s", unscaled, scale, got, want)
+			}
+		}
+	}
+	if got := string(appendSmallDecimal(nil, nil, 2)); got != "0.00" {
+		t.Errorf("no bytes: %s", got)
+	}
+}

@@ -36,8 +36,6 @@ type lane struct {
 	mu     sync.Mutex
 	chunks []*chunk // oldest first; the last may still grow
 	free   *chunk
-
-	body []byte // of a part of a chunk
 }
 
 func newLane(t *task, number int) *lane {
@@ -100,6 +98,9 @@ func (l *lane) next() (*chunk, time.Duration) {
 
 // keep lets a chunk's memory be used again.
 func (l *lane) keep(c *chunk) {
+	if cap(c.lines) > 2*int(l.t.set.BulkBytes) {
+		c.lines = nil // one very large document
+	}
 	clear(c.items) // strings and batches they point to
 	c.items, c.lines = c.items[:0], c.lines[:0]
 	l.mu.Lock()
@@ -107,10 +108,21 @@ func (l *lane) keep(c *chunk) {
 	l.mu.Unlock()
 }
 
+// forget gives memory back that an idle lane does not need.
+func (l *lane) forget() {
+	l.mu.Lock()
+	l.free = nil
+	l.mu.Unlock()
+}
+
+// idleAfter is how long a lane keeps memory to use again.
+const idleAfter = 5 * time.Second
+
 // run sends chunks until ctx ends or the task fails.
 func (l *lane) run(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
+	idle := idleAfter
 	for {
 		c, left := l.next()
 		if c != nil {
@@ -123,15 +135,21 @@ func (l *lane) run(ctx context.Context) {
 			}
 			l.keep(c)
 			l.t.budget.give(records, bytes)
+			idle = idleAfter
 			continue
 		}
-		if left <= 0 {
-			left = time.Hour
+		empty := left <= 0
+		if empty {
+			left = idle
 		}
 		timer.Reset(left)
 		select {
 		case <-l.wake:
 		case <-timer.C:
+			if empty {
+				l.forget()
+				idle = time.Hour
+			}
 		case <-ctx.Done():
 			return
 		}

@@ -167,6 +167,40 @@ func TestBlocksAreWaitedFor(t *testing.T) {
 	}
 }
 
+// TestClosedIndexIsWaitedFor: it is not the documents' fault.
+func TestClosedIndexIsWaitedFor(t *testing.T) {
+	es := testenv.SharedElasticsearch(t)
+	ix := index(t)
+	r := newRun(t, ix, es.URL, map[string]string{"behavior.on.malformed.documents": "IGNORE"})
+	r.write(t, rec{key: text("a"), value: jsonValue(`{"n":1}`)})
+	r.flush(t)
+	do(t, es, "POST", "/"+ix+"/_close", "", 200)
+	r.write(t, rec{key: text("a"), value: jsonValue(`{"n":2}`)})
+	testenv.Eventually(t, 20*time.Second, "the task says that the index is closed", func() bool { return strings.Contains(r.host.waits(), "index_closed_exception") })
+	do(t, es, "POST", "/"+ix+"/_open", "", 200)
+	r.flush(t)
+	if docs := documents(t, es, ix); docs["a"]["n"] != 2.0 {
+		t.Fatalf("documents: %v", docs)
+	}
+}
+
+// TestIndexThatMayNotBeMade: the task fails and says why; no document is said to be at fault, or dropped.
+func TestIndexThatMayNotBeMade(t *testing.T) {
+	es := testenv.SharedElasticsearch(t)
+	ix := index(t)
+	do(t, es, "PUT", "/_cluster/settings", `{"persistent":{"cluster.max_shards_per_node":1}}`, 200)
+	defer do(t, es, "PUT", "/_cluster/settings", `{"persistent":{"cluster.max_shards_per_node":null}}`, 200)
+	r := newRun(t, ix, es.URL, map[string]string{"behavior.on.malformed.documents": "IGNORE"})
+	err := r.Write(t.Context(), r.records(t, rec{key: text("a"), value: jsonValue(`{}`)}))
+	if err == nil {
+		err = r.flushErr(t)
+	}
+	contains(t, err.Error(), ix, "shards")
+	if len(r.host.failures()) > 0 {
+		t.Errorf("failed: %v", r.host.failures())
+	}
+}
+
 // TestCircuitBreakerIsWaitedFor: requests are refused with 429 while memory is short.
 func TestCircuitBreakerIsWaitedFor(t *testing.T) {
 	es := testenv.SharedElasticsearch(t)

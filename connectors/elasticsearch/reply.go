@@ -1,6 +1,7 @@
 package elasticsearch
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 )
@@ -34,8 +35,12 @@ type itemReply struct {
 // parseReply reads a bulk answer of n items in the order they were sent.
 func parseReply(reply []byte, n int) ([]itemReply, error) {
 	var r struct {
-		Errors *bool                  `json:"errors"`
-		Items  []map[string]itemReply `json:"items"`
+		Errors *bool `json:"errors"`
+		Items  []struct {
+			Index  *itemReply `json:"index"`
+			Update *itemReply `json:"update"`
+			Delete *itemReply `json:"delete"`
+		} `json:"items"`
 	}
 	if err := json.Unmarshal(reply, &r); err != nil {
 		return nil, fmt.Errorf("reading the answer to a bulk request: %w", err)
@@ -44,13 +49,12 @@ func parseReply(reply []byte, n int) ([]itemReply, error) {
 		return nil, fmt.Errorf("the answer to a bulk request has %d items where %d were sent", len(r.Items), n)
 	}
 	out := make([]itemReply, n)
-	for i, m := range r.Items {
-		for _, it := range m {
-			out[i] = it
-		}
-		if len(m) != 1 || out[i].Status == 0 {
+	for i := range r.Items {
+		it := cmp.Or(r.Items[i].Index, r.Items[i].Update, r.Items[i].Delete)
+		if it == nil || it.Status == 0 {
 			return nil, fmt.Errorf("item %d of the answer to a bulk request has no status", i)
 		}
+		out[i] = *it
 	}
 	return out, nil
 }

@@ -117,7 +117,7 @@ func (t *task) Write(ctx context.Context, rs *connectapi.Records) error {
 
 // take puts one record into its lane. An error is the task's.
 func (t *task) take(ctx context.Context, r *connectapi.Record, b *batch) error {
-	a, err := t.set.action(r)
+	a, err := t.trans.action(r)
 	if err == errSkip {
 		return nil
 	}

@@ -3,16 +3,19 @@ package elasticsearch
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/penstockio/penstock/connect-api"
 )
 
-// transcoder turns values into JSON, and remembers the schemas it was given. It is for one goroutine.
+// transcoder turns records into actions and values into JSON, and remembers the schemas it was given. It is for one goroutine.
 type transcoder struct {
 	set   *settings
 	last  *connectapi.Schema
 	ready *node
 	nodes map[uint64]*node
+
+	topic, name string // the last topic, and its index
 }
 
 // maxSchemas bounds what is remembered: past it all is forgotten.
@@ -20,6 +23,18 @@ const maxSchemas = 10_000
 
 func newTranscoder(set *settings) *transcoder {
 	return &transcoder{set: set, nodes: map[uint64]*node{}}
+}
+
+// index is settings.index with the last answer remembered.
+func (t *transcoder) index(topic string) (string, error) {
+	if topic == t.topic && topic != "" {
+		return t.name, nil
+	}
+	name, err := t.set.index(topic)
+	if err == nil {
+		t.topic, t.name = strings.Clone(topic), name
+	}
+	return name, err
 }
 
 func (t *transcoder) node(s *connectapi.Schema) (*node, error) {
