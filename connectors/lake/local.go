@@ -15,11 +15,15 @@ import (
 // unfinished is the hidden folder of files being written: on the lake's own file system, so that publishing is one link.
 const unfinished = ".unfinished"
 
-// localStore keeps the lake in a folder.
+// localStore keeps the lake in a folder. It is one task's.
 type localStore struct {
-	root string
-	key  string
+	root    string
+	key     string
+	durable map[string]bool // folders known to be durable in the one above
 }
+
+// maxDurable bounds what is remembered of folders.
+const maxDurable = 1 << 14
 
 // check tries to write in the folder, or where it would be made.
 func (s *localStore) check(context.Context) error {
@@ -57,13 +61,20 @@ func (s *localStore) create(prefix string) (upload, error) {
 	if err != nil {
 		return nil, fmt.Errorf("beginning a file: %w", err)
 	}
-	return &localUpload{root: s.root, f: f}, nil
+	return &localUpload{s: s, f: f}, nil
 }
 
+// open makes the name durable first: rows of the file will be taken for durable, and who linked it may have been killed
+// before it synced the folder.
 func (s *localStore) open(_ context.Context, path string) (published, error) {
-	f, err := os.Open(filepath.Join(s.root, filepath.FromSlash(path)))
+	path = filepath.Join(s.root, filepath.FromSlash(path))
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
+	}
+	dir := filepath.Dir(path)
+	if err := errors.Join(s.folder(dir), syncFolder(dir)); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	st, err := f.Stat()
 	if err != nil {
@@ -99,8 +110,33 @@ func (s *localStore) sweep(prefix string) error {
 	return errors.Join(all...)
 }
 
+// folder makes a folder of the lake, each durable in the one above, though one that is there may be a killed task's that
+// was not synced.
+func (s *localStore) folder(dir string) error {
+	if _, err := os.Stat(dir); err == nil && s.durable[dir] {
+		return nil
+	}
+	up := filepath.Dir(dir)
+	if dir != s.root && up != dir {
+		if err := s.folder(up); err != nil {
+			return err
+		}
+	}
+	if err := makeFolders(dir); err != nil {
+		return err
+	}
+	if err := syncFolder(up); err != nil {
+		return err
+	}
+	if s.durable == nil || len(s.durable) >= maxDurable {
+		s.durable = map[string]bool{}
+	}
+	s.durable[dir] = true
+	return nil
+}
+
 type localUpload struct {
-	root   string
+	s      *localStore
 	f      *os.File
 	synced bool
 	failed error
@@ -123,15 +159,16 @@ func (u *localUpload) publish(_ context.Context, path string) error {
 		}
 		u.synced = true
 	}
-	to := filepath.Join(u.root, filepath.FromSlash(path))
+	to := filepath.Join(u.s.root, filepath.FromSlash(path))
 	dir := filepath.Dir(to)
-	if err := makeFolders(dir); err != nil {
+	if err := u.s.folder(dir); err != nil {
 		return err
 	}
 	if err := place(u.f.Name(), to); err != nil {
 		return err
 	}
-	return syncFolder(dir)
+	u.failed = syncFolder(dir)
+	return u.failed
 }
 
 // place gives a file its name unless another has it.
