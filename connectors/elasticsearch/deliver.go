@@ -67,6 +67,7 @@ func (l *lane) deliver(ctx context.Context, c *chunk, which []int) error {
 		}
 		switch out.verdict {
 		case done:
+			tries = 0
 			left, why, long, err := l.settle(c, which, out.items)
 			if err != nil || len(left) == 0 {
 				return err

@@ -113,6 +113,11 @@ func TestEachItemMeetsItsEnd(t *testing.T) {
 			t.Errorf("%s is not there", id)
 		}
 	}
+	testenv.Eventually(t, 5*time.Second, "the host is asked for a commit, so that it learns of failed records soon", func() bool {
+		r.host.mu.Lock()
+		defer r.host.mu.Unlock()
+		return r.host.asked > 0
+	})
 	if met["ok"] != 1 || met["bad"] != 1 || met["old"] != 1 || met["busy"] != 2 || met["broken"] != 3 {
 		t.Fatalf("sent: %v", met)
 	}

@@ -42,6 +42,9 @@ type task struct {
 
 	waitMu sync.Mutex
 	waitOf map[int]string
+	asked  time.Time // when the host was last asked for a commit
+
+	anyFailed atomic.Bool // since then
 
 	failer          connectapi.Record // any record: how to fail one
 	seed            maphash.Seed
@@ -112,7 +115,27 @@ func (t *task) Write(ctx context.Context, rs *connectapi.Records) error {
 		b.next[tp] = next
 	}
 	b.done(1)
+	if t.anyFailed.Load() {
+		t.tellFailures()
+	}
 	return nil
+}
+
+// askEvery bounds how often the host is asked for a commit because records failed.
+const askEvery = 200 * time.Millisecond
+
+// tellFailures asks for a commit, by which the host learns of failed records, instead of at the next interval.
+func (t *task) tellFailures() {
+	t.waitMu.Lock()
+	due := time.Since(t.asked) >= askEvery
+	if due {
+		t.asked = time.Now()
+		t.anyFailed.Store(false)
+	}
+	t.waitMu.Unlock()
+	if due {
+		t.host.RequestCommit()
+	}
 }
 
 // take puts one record into its lane. An error is the task's.
@@ -277,6 +300,7 @@ func (t *task) err() error {
 func (t *task) invalid(r *connectapi.Record, err error) {
 	if !t.set.DropInvalid {
 		r.Fail(connectapi.DataError(err))
+		t.anyFailed.Store(true)
 		return
 	}
 	o := r.Original
@@ -300,6 +324,7 @@ func (t *task) failItem(it *item, err error) {
 	r.Original = it.origin
 	r.Topic, r.Partition, r.Offset = it.origin.Topic, it.origin.Partition, it.origin.Offset
 	r.Fail(connectapi.DataError(err))
+	t.anyFailed.Store(true)
 }
 
 // shrink remembers that the server takes smaller requests only.
@@ -319,6 +344,9 @@ func (t *task) shrink(to int64) {
 
 // waits says what a lane waits for; empty: nothing.
 func (t *task) waits(lane int, why string) {
+	if t.anyFailed.Load() {
+		t.tellFailures()
+	}
 	t.waitMu.Lock()
 	before := t.waitOf[lane]
 	if why == "" {

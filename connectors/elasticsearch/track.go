@@ -60,6 +60,9 @@ func (t *tracker) advance() {
 		return
 	}
 	t.open = append(t.open[:0], t.open[n:]...)
+	if len(t.open) == 0 {
+		clear(t.gone)
+	}
 	close(t.moved)
 	t.moved = make(chan struct{})
 }
