@@ -118,7 +118,6 @@ func firstWords(s string, n int) []string {
 
 // indexOutsideQuotes finds a word outside of quotes, without regard to case.
 func indexOutsideQuotes(s, word string) int {
-	upper := strings.ToUpper(s)
 	var quote byte
 	for i := 0; i < len(s); i++ {
 		switch {
@@ -130,7 +129,7 @@ func indexOutsideQuotes(s, word string) int {
 			}
 		case s[i] == '\'' || s[i] == '"' || s[i] == '`':
 			quote = s[i]
-		case strings.HasPrefix(upper[i:], word):
+		case len(s)-i >= len(word) && strings.EqualFold(s[i:i+len(word)], word):
 			return i
 		}
 	}
