@@ -71,7 +71,13 @@ func (s *stream) send(f *connectpb.Frame) error {
 // receive runs handle for every message until the stream ends; it is the stream's one goroutine.
 func (s *stream) receive(next func() *connectpb.Frame, handle func(*connectpb.Frame) error) {
 	defer close(s.ended)
-	defer s.cancel(errClosed)
+	defer func() { // a send that comes too late tells the plugin's reason
+		if s.err == io.EOF { //nolint:errorlint // the value itself, from handle
+			s.cancel(errClosed)
+		} else {
+			s.cancel(s.err)
+		}
+	}()
 	for {
 		f := next()
 		err := s.raw.RecvMsg(f)
