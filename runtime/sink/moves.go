@@ -94,7 +94,7 @@ func (t *Task) onAssigned(ctx context.Context, offsets map[string]map[int32]kgo.
 	t.beginOne.Do(func() { close(t.begun) })
 	from, err := t.assign(ctx, at)
 	if err != nil {
-		if ctx.Err() == nil && t.work.Err() == nil {
+		if ctx.Err() == nil && t.work.Err() == nil && !t.stopping.Load() {
 			t.fail(fmt.Errorf("assigning %d partitions: %w", len(at), err))
 		}
 		return offsets, err
