@@ -132,8 +132,13 @@ func start(logFile string, cmd *exec.Cmd) (*process, error) {
 }
 
 // stop ends the process group: politely, then not.
-func (p *process) stop(grace time.Duration) {
-	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGTERM)
+func (p *process) stop(grace time.Duration) { p.end(-p.cmd.Process.Pid, grace) }
+
+// stopAlone asks the process alone, as an init system does, and ends the rest of its group with it.
+func (p *process) stopAlone(grace time.Duration) { p.end(p.cmd.Process.Pid, grace) }
+
+func (p *process) end(pid int, grace time.Duration) {
+	_ = syscall.Kill(pid, syscall.SIGTERM)
 	select {
 	case <-p.done:
 	case <-time.After(grace):

@@ -96,7 +96,7 @@ func NewPenstock(t testing.TB, plugins []string, args ...string) *Penstock {
 	}
 	t.Cleanup(func() {
 		if s.p != nil {
-			s.p.stop(30 * time.Second)
+			s.p.stopAlone(30 * time.Second)
 			if t.Failed() {
 				t.Logf("the server's log ends with:\n%s", s.p.tail())
 			}
@@ -154,7 +154,7 @@ func (s *Penstock) Kill() { s.p.kill() }
 
 // Stop ends it with SIGTERM and tells how it ended.
 func (s *Penstock) Stop() error {
-	s.p.stop(40 * time.Second)
+	s.p.stopAlone(40 * time.Second)
 	if !s.p.cmd.ProcessState.Success() {
 		return fmt.Errorf("penstock server: %s\n%s", s.p.cmd.ProcessState, s.p.tail())
 	}
