@@ -107,14 +107,6 @@ func (c *client) why(ctx context.Context, err error) error {
 	return err
 }
 
-func (c *client) getJSON(ctx context.Context, path string) (int, []byte, error) {
-	return c.do(ctx, c.set.ReadTimeout, http.MethodGet, path, "", nil)
-}
-
-func (c *client) putJSON(ctx context.Context, path string, body []byte) (int, []byte, error) {
-	return c.do(ctx, c.set.ReadTimeout, http.MethodPut, path, "application/json", body)
-}
-
 // bulkPath asks for the parts of the answer that are read.
 const bulkPath = "/_bulk?filter_path=errors,items.*.status,items.*._id,items.*.error"
 

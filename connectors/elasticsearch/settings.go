@@ -126,8 +126,6 @@ func (s *settings) index(topic string) (string, error) {
 	return name, nil
 }
 
-func hasCredentials(c *Config) bool { return c.Username != "" || c.APIKey != "" }
-
 // secretKey is the key to look at when credentials are refused.
 func secretKey(c *Config) string {
 	switch {
