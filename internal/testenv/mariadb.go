@@ -58,7 +58,7 @@ func StartMariaDB(args ...string) (*MariaDB, error) {
 	}
 	user := currentUser()
 	out, err := exec.Command(install, "--no-defaults", "--user="+user, "--datadir="+filepath.Join(dir, "data"),
-		"--auth-root-authentication-method=normal", "--skip-test-db").CombinedOutput()
+		"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve", "--force").CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("initialising MariaDB: %w\n%s", err, out)
 	}
