@@ -204,6 +204,9 @@ func EnsureTopic(ctx context.Context, adm *kadm.Client, t TopicSpec) (created bo
 	if err == nil {
 		err = r.Err
 	}
+	if errors.Is(err, kerr.InvalidReplicationFactor) {
+		return false, fmt.Errorf("creating topic %s: the cluster has fewer brokers than its replication factor %d: set the topic's replication.factor lower, or -1 for the broker's default: %w", t.Name, rf, err)
+	}
 	if err != nil {
 		return false, fmt.Errorf("creating topic %s (%d partitions, replication factor %d): %w %s", t.Name, parts, rf, err, r.ErrMessage)
 	}
