@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/penstockio/penstock/runtime/kafka"
@@ -87,7 +88,8 @@ func prepare(ctx context.Context, clients *kafka.Clients, s Spec) error {
 	if _, err := kafka.EnsureTopic(ctx, adm, s.Topic); err != nil {
 		return err
 	}
-	if err := checkPolicy(ctx, adm, s.Topic.Name); err != nil {
+	err = settled(ctx, func() error { return checkPolicy(ctx, adm, s.Topic.Name) })
+	if err != nil {
 		return err
 	}
 	if !s.MustHave {
@@ -102,6 +104,28 @@ func prepare(ctx context.Context, clients *kafka.Clients, s Spec) error {
 		return fmt.Errorf("topic %s has %d partitions but must have exactly %d: name another topic, or recreate this one", topic, n, s.Topic.Partitions)
 	}
 	return nil
+}
+
+// settleTime is how long a cluster may take until all its brokers know a topic that was just made.
+const settleTime = 30 * time.Second
+
+// settled repeats what fails only because a new topic, or its leader, is not known everywhere yet.
+func settled(ctx context.Context, do func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := do()
+		if !errors.Is(err, kerr.UnknownTopicOrPartition) && !errors.Is(err, kerr.LeaderNotAvailable) && !errors.Is(err, kerr.NotLeaderForPartition) {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // checkPolicy refuses a topic whose records retention may delete: configuration would vanish.
@@ -133,7 +157,11 @@ func load(ctx context.Context, clients *kafka.Clients, s Spec) (map[int32]int64,
 		return nil, err
 	}
 	defer cl.Close()
-	starts, ends, err := bounds(ctx, kadm.NewClient(cl), s.Topic.Name)
+	var starts, ends kadm.ListedOffsets
+	err = settled(ctx, func() (err error) {
+		starts, ends, err = bounds(ctx, kadm.NewClient(cl), s.Topic.Name)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("reading topic %s: %w", s.Topic.Name, err)
 	}
