@@ -19,7 +19,7 @@ func (g *group) changed(why string) {
 
 // prepare begins the joining phase.
 func (g *group) prepare(why string) {
-	g.c.log.Info("group rebalances", "group", g.id, "generation", g.generation, "members", len(g.members), "why", why)
+	g.c.log.Debug("group rebalances", "group", g.id, "generation", g.generation, "members", len(g.members), "why", why)
 	g.c.metrics.rebalances.Inc()
 	if g.state == Completing {
 		for _, m := range g.members {
@@ -152,7 +152,7 @@ func (g *group) becomeEmpty() {
 	g.endPhase()
 	g.state, g.protocol, g.leader = Empty, "", ""
 	g.stateSince = time.Now().UnixMilli()
-	g.c.log.Info("group is empty", "group", g.id, "generation", g.generation)
+	g.c.log.Debug("group is empty", "group", g.id, "generation", g.generation)
 	if g.recorded {
 		g.record(false) // nobody waits: after a crash the members restored instead expire
 	}

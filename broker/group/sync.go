@@ -120,7 +120,7 @@ func (g *group) stored(t *store.Ticket, generation int32) {
 		}
 	}
 	// Members that did not sync yet still have their time; nothing else ends in this phase.
-	g.c.log.Info("group is stable", "group", g.id, "generation", generation, "members", len(g.members), "protocol", g.protocol)
+	g.c.log.Debug("group is stable", "group", g.id, "generation", generation, "members", len(g.members), "protocol", g.protocol)
 	g.after(g.rebalanceTimeout(), func() { g.slowSync(generation) })
 }
 
