@@ -41,6 +41,7 @@ type Runner struct {
 	// Of the loop's goroutine alone (I1):
 	proc     *host.Process
 	plugin   *plugins.Plugin
+	class    string // connector.class the process was started for
 	starting bool
 	started  time.Time
 	retryAt  time.Time // of a process that died or did not start
@@ -154,12 +155,30 @@ func (n *Runner) reconcile(d Desired) {
 		n.reportPaused(d)
 		return
 	}
-	if !n.ensureProcess() {
+	if !n.leaveClass(d) || !n.ensureProcess() {
 		return
 	}
 	n.splitIfDue(d)
 	n.startMissing(d)
 	n.setPause(d)
+}
+
+// leaveClass stops a process that serves another class than the configuration now names, once its tasks have drained.
+func (n *Runner) leaveClass(d Desired) bool {
+	if n.proc == nil || d.Config["connector.class"] == n.class {
+		return true
+	}
+	for _, t := range n.tasks {
+		if t.live() {
+			t.again = true
+			t.stop()
+		}
+	}
+	if n.anyRunning() {
+		return false
+	}
+	n.stopProcess()
+	return true
 }
 
 func (n *Runner) anyRunning() bool {
@@ -198,7 +217,7 @@ func (n *Runner) ensureProcess() bool {
 		if err == nil {
 			proc, err = n.rt.plugins.Start(n.ctx, plugin, n.log.With("plugin", plugin.Name))
 		}
-		n.post(func() { n.processStarted(plugin, proc, err) }, func() {
+		n.post(func() { n.processStarted(class, plugin, proc, err) }, func() {
 			if proc != nil {
 				proc.Kill()
 			}
@@ -220,7 +239,7 @@ func (n *Runner) post(f, otherwise func()) {
 	}
 }
 
-func (n *Runner) processStarted(plugin *plugins.Plugin, proc *host.Process, err error) {
+func (n *Runner) processStarted(class string, plugin *plugins.Plugin, proc *host.Process, err error) {
 	n.starting = false
 	if err != nil && n.ctx.Err() != nil {
 		return // stopped while it started
@@ -229,7 +248,7 @@ func (n *Runner) processStarted(plugin *plugins.Plugin, proc *host.Process, err 
 		n.backOff(fmt.Errorf("starting the connector's plugin: %w", err))
 		return
 	}
-	n.plugin, n.proc, n.started, n.procErr, n.retryAt = plugin, proc, time.Now(), nil, time.Time{}
+	n.class, n.plugin, n.proc, n.started, n.procErr, n.retryAt = class, plugin, proc, time.Now(), nil, time.Time{}
 	n.conn.ready = nil
 	n.log.Debug("plugin process started", "pid", proc.PID())
 }

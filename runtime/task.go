@@ -57,10 +57,13 @@ func (n *Runner) stopUnwanted(d Desired) {
 	}
 }
 
-// startMissing starts wanted tasks. A failed one stays failed until it is asked for again; one whose process died is
+// startMissing starts wanted tasks; those made by another class wait for their new configuration. A failed one stays failed until it is asked for again; one whose process died is
 // started with the new process.
 func (n *Runner) startMissing(d Desired) {
 	for id, spec := range d.Tasks {
+		if spec.Connector["connector.class"] != n.class {
+			continue
+		}
 		if t, ok := n.tasks[id]; ok {
 			if !t.ended || !t.crashed && !t.again {
 				continue

@@ -150,7 +150,7 @@ func (t *Task) Run(ctx context.Context) error {
 	err = t.data(data)
 	stopData()
 	if err != nil && ctx.Err() == nil {
-		t.finish(work, err) // what stands before a record that cannot be handled is written and committed
+		_ = t.finish(work, err) // what stands before a record that cannot be handled is written and committed; err is told
 		t.fail(err)
 	}
 	clean := t.finish(work, ctx.Err())
