@@ -149,7 +149,7 @@ func history(t *testing.T, recs []*kgo.Record) map[string][]event {
 			t.Fatalf("record %d of %s: %v: %s", r.Offset, r.Topic, err, r.Value)
 		}
 		ev := event{op: e.Op, snapshot: e.Op == "r", place: fmt.Sprintf("%s:%d:%d", e.Source.File, e.Source.Pos, e.Source.Row)}
-		id := ""
+		var id string
 		if e.After != nil {
 			id, ev.state = e.After.ID.String(), e.After.state()
 		} else {

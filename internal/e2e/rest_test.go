@@ -306,6 +306,44 @@ func TestRESTRestart(t *testing.T) {
 	awaitTask(t, s, "c046", 20*time.Second, "RUNNING")
 }
 
+// TestRESTOtherClass replaces a connector's configuration by one of another class, and deletes it.
+func TestRESTOtherClass(t *testing.T) {
+	s := server(t, "file")
+	in, out := filepath.Join(s.Dir, "in"), filepath.Join(s.Dir, "out")
+	write(t, in, "1\n")
+	s.Create(t, "x", fileSource(in, "t"))
+	newTap(t, s, "t").count(t, 20*time.Second, 1)
+	old := plugin(t, s, "file")
+	b, err := json.Marshal(fileSink(out, "t"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := call(t, s, "PUT", "/connectors/x/config", string(b)); a.code != 200 {
+		t.Fatalf("%d %s", a.code, a.body)
+	}
+	testenv.Eventually(t, 20*time.Second, "the sink writes", func() bool { return readFile(t, out) == "1\n" })
+	testenv.Eventually(t, 20*time.Second, "the status is the sink's", func() bool {
+		st := status(t, s, "x")
+		return st.Type == "sink" && st.Connector.State == "RUNNING" && len(st.Tasks) == 1 && st.Tasks[0].State == "RUNNING"
+	})
+	if now := plugin(t, s, "file"); len(now) != 1 || now[0] == old[0] {
+		t.Errorf("processes %v, before %v", now, old)
+	}
+	add(t, in, "2\n") // nobody reads it any more
+	if a := call(t, s, "DELETE", "/connectors/x", ""); a.code != 204 {
+		t.Fatalf("%d %s", a.code, a.body)
+	}
+	testenv.Eventually(t, 10*time.Second, "nothing of it is left", func() bool {
+		return call(t, s, "GET", "/connectors/x/status", "").code == 404 && len(children(t, s.PID())) == 0
+	})
+	if n := len(newTap(t, s, "t").toEnd(t, "t")); n != 1 {
+		t.Errorf("%d records", n)
+	}
+	if strings.Contains(s.Log(), "level=ERROR") {
+		t.Error("the log has errors")
+	}
+}
+
 // TestRESTValidate looks at the answer of validate: shape, errors under their keys, secrets hidden.
 func TestRESTValidate(t *testing.T) {
 	s := server(t, "file", "mysql")
@@ -360,20 +398,32 @@ func TestRESTValidate(t *testing.T) {
 		want              map[string]string // key to part of its error
 	}{
 		{"nothing given", "file-source", `{"connector.class":"file-source"}`, map[string]string{"name": "name", "file": "file", "topic": "topic"}},
-		{"ill-typed", "file-source", `{"connector.class":"file-source","name":"v","file":"/tmp/x","topic":"t","tasks.max":"0","batch.size":"few"}`,
-			map[string]string{"tasks.max": "0", "batch.size": "few"}},
-		{"unknown converter", "file-source", `{"connector.class":"file-source","name":"v","file":"/tmp/x","topic":"t","value.converter":"com.example.Nope"}`,
-			map[string]string{"value.converter": "com.example.Nope"}},
+		{
+			"ill-typed", "file-source", `{"connector.class":"file-source","name":"v","file":"/tmp/x","topic":"t","tasks.max":"0","batch.size":"few"}`,
+			map[string]string{"tasks.max": "0", "batch.size": "few"},
+		},
+		{
+			"unknown converter", "file-source", `{"connector.class":"file-source","name":"v","file":"/tmp/x","topic":"t","value.converter":"com.example.Nope"}`,
+			map[string]string{"value.converter": "com.example.Nope"},
+		},
 		{"sink without topics", "file-sink", `{"connector.class":"file-sink","name":"v","file":"/tmp/x"}`, map[string]string{"topics": "topics", "topics.regex": "topics.regex"}},
 		{"sink with both", "file-sink", `{"connector.class":"file-sink","name":"v","file":"/tmp/x","topics":"a","topics.regex":"b"}`, map[string]string{"topics": "topics", "topics.regex": "topics.regex"}},
-		{"bad transform", "file-source", `{"connector.class":"file-source","name":"v","file":"/tmp/x","topic":"t","transforms":"r","transforms.r.type":"RegexRouter","transforms.r.regex":"(","transforms.r.replacement":"x"}`,
-			map[string]string{"transforms.r.regex": "("}},
-		{"unknown transform", "file-source", `{"connector.class":"file-source","name":"v","file":"/tmp/x","topic":"t","transforms":"r","transforms.r.type":"com.example.Nope"}`,
-			map[string]string{"transforms.r.type": "com.example.Nope"}},
-		{"unreachable server", "mysql", fmt.Sprintf(`{"connector.class":"mysql","name":"v","database.hostname":"127.0.0.1","database.port":"%d","database.user":"u","database.password":"s3cret-pass","topic.prefix":"p"}`, testenv.FreePort()),
-			map[string]string{"database.hostname": "cannot be reached"}},
-		{"modes", "io.debezium.connector.mysql.MySqlConnector", `{"connector.class":"io.debezium.connector.mysql.MySqlConnector","name":"v","database.hostname":"127.0.0.1","database.user":"u","topic.prefix":"p?","snapshot.mode":"sometimes","decimal.handling.mode":"x","table.include.list":"("}`,
-			map[string]string{"topic.prefix": "p?", "snapshot.mode": "sometimes", "decimal.handling.mode": "x", "table.include.list": "("}},
+		{
+			"bad transform", "file-source", `{"connector.class":"file-source","name":"v","file":"/tmp/x","topic":"t","transforms":"r","transforms.r.type":"RegexRouter","transforms.r.regex":"(","transforms.r.replacement":"x"}`,
+			map[string]string{"transforms.r.regex": "("},
+		},
+		{
+			"unknown transform", "file-source", `{"connector.class":"file-source","name":"v","file":"/tmp/x","topic":"t","transforms":"r","transforms.r.type":"com.example.Nope"}`,
+			map[string]string{"transforms.r.type": "com.example.Nope"},
+		},
+		{
+			"unreachable server", "mysql", fmt.Sprintf(`{"connector.class":"mysql","name":"v","database.hostname":"127.0.0.1","database.port":"%d","database.user":"u","database.password":"s3cret-pass","topic.prefix":"p"}`, testenv.FreePort()),
+			map[string]string{"database.hostname": "cannot be reached"},
+		},
+		{
+			"modes", "io.debezium.connector.mysql.MySqlConnector", `{"connector.class":"io.debezium.connector.mysql.MySqlConnector","name":"v","database.hostname":"127.0.0.1","database.user":"u","topic.prefix":"p?","snapshot.mode":"sometimes","decimal.handling.mode":"x","table.include.list":"("}`,
+			map[string]string{"topic.prefix": "p?", "snapshot.mode": "sometimes", "decimal.handling.mode": "x", "table.include.list": "("},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := call(t, s, "PUT", "/connector-plugins/"+c.class+"/config/validate", c.body)
