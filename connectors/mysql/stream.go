@@ -7,11 +7,14 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strconv"
 	"time"
 
 	"github.com/go-mysql-org/go-mysql/client"
 	"github.com/go-mysql-org/go-mysql/mysql"
 	"github.com/go-mysql-org/go-mysql/replication"
+
+	connectapi "github.com/penstockio/penstock/connect-api"
 )
 
 // streamer follows the log from a position.
@@ -48,9 +51,15 @@ func (k *task) stream(ctx context.Context, at position) error {
 	}
 	_ = k.srv.Close() // its work is done; schemas are proved over connections of their own
 	wait := time.Second
-	for {
+	for again := false; ; again = true {
 		begun := time.Now()
-		err := s.follow(ctx)
+		var err error
+		if again {
+			err = s.rejoin(ctx)
+		}
+		if err == nil {
+			err = s.follow(ctx)
+		}
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -60,7 +69,7 @@ func (k *task) stream(ctx context.Context, at position) error {
 		if time.Since(begun) > time.Minute {
 			wait = time.Second
 		}
-		k.log.Warn("the connection to the log broke, connecting again", "error", err, "file", s.at.File, "pos", s.at.Pos, "in", wait)
+		k.log.Warn("the connection to the log broke, connecting again", "error", err, "file", s.at.File, "pos", s.at.Pos, "in", wait.String())
 		k.ctx.Report(fmt.Sprintf("connecting to %s again: %v", k.cfg.addr(), err), nil)
 		select {
 		case <-time.After(wait):
@@ -75,7 +84,13 @@ func (k *task) stream(ctx context.Context, at position) error {
 func (s *streamer) fatal(err error) error {
 	var server *mysql.MyError
 	var net net.Error
+	var unusable *unusableError
+	var away *connectapi.Error
 	switch {
+	case errors.As(err, &unusable):
+		return err
+	case errors.As(err, &away) && connectapi.KindOf(errors.Unwrap(away)) == connectapi.NotConnected:
+		return nil // the server is not back yet
 	case errors.As(err, &server):
 		switch {
 		case server.Code == mysql.ER_MASTER_FATAL_ERROR_READING_BINLOG:
@@ -122,11 +137,10 @@ func (s *streamer) follow(ctx context.Context) error {
 	defer syncer.Close()
 	s.file, s.pos, s.inTx = s.at.File, s.at.Pos, false
 	clear(s.tables)
-	events, err := syncer.StartSync(mysql.Position{Name: s.at.File, Pos: uint32(s.at.Pos)})
+	events, err := s.start(syncer)
 	if err != nil {
 		return err
 	}
-	s.k.log.Info("following the log", "file", s.at.File, "pos", s.at.Pos, "server_id", s.k.serverID)
 	s.k.ctx.Report("", nil)
 	for {
 		e, err := events.GetEvent(ctx)
@@ -146,6 +160,17 @@ func (s *streamer) follow(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// start joins the log where the last whole transaction ended.
+func (s *streamer) start(syncer *replication.BinlogSyncer) (*replication.BinlogStreamer, error) {
+	id := strconv.FormatUint(uint64(s.k.serverID), 10) // text: it is a name
+	if s.k.byGTID && s.gtids != nil {
+		s.k.log.Info("following the log", "gtids", s.gtids.String(), "server_id", id)
+		return syncer.StartSyncGTID(s.gtids.Clone()) // it changes the set it is given
+	}
+	s.k.log.Info("following the log", "file", s.at.File, "pos", s.at.Pos, "server_id", id)
+	return syncer.StartSync(mysql.Position{Name: s.at.File, Pos: uint32(s.at.Pos)})
 }
 
 // handle takes one event in.

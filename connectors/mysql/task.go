@@ -23,6 +23,9 @@ type task struct {
 	source   *connectapi.Schema
 	serverID uint32
 	schemas  *registry
+	byGTID   bool   // the log is joined by the GTID set, not by file and position
+	moved    bool   // the server is another than the position was written on
+	uuid     string // the server's, MySQL only
 
 	out    chan *chunk
 	free   chan *chunk
@@ -148,7 +151,7 @@ func (k *task) run(ctx context.Context) error {
 	}
 	mode := k.cfg.snapshotMode()
 	if done {
-		usable, why, err := k.usable(at)
+		usable, why, err := k.resume(ctx, at)
 		if err != nil {
 			return err
 		}
@@ -199,16 +202,4 @@ func (k *task) stored() (position, bool, error) {
 		k.log.Info("the stored offset lies inside a transaction; the transaction is read again from its start", "event", sk.Events, "row", sk.Rows)
 	}
 	return p, !p.Snapshot, nil
-}
-
-// usable tells whether the server can still go on from a position.
-func (k *task) usable(p position) (bool, string, error) {
-	has, oldest, err := k.srv.hasFile(p.File)
-	if err != nil {
-		return false, "", err
-	}
-	if !has {
-		return false, fmt.Sprintf("log file %s is gone, the oldest on the server is %s (purged, or another server)", p.File, oldest), nil
-	}
-	return true, "", nil
 }

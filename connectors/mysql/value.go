@@ -195,31 +195,27 @@ func (c *column) chooseBit() (*connectapi.Builder, error) {
 }
 
 func (c *column) chooseText(cfg *Config) (*connectapi.Builder, error) {
-	if c.Charset == "binary" && c.Type != "json" {
+	var scratch []byte
+	if c.Type == "json" {
+		c.put = func(d []byte, v any, _ bool) ([]byte, bool, error) {
+			scratch = appendServerJSON(scratch[:0], toBytes(v))
+			return connectapi.AppendBytes(d, scratch), false, nil
+		}
+		return named(connectapi.TypeString, jsonName), nil
+	}
+	if c.Charset == "binary" {
 		return c.chooseBinary(cfg)
 	}
 	charset := c.Charset
-	if c.Type == "json" {
-		charset = "utf8mb4"
-	}
-	var scratch []byte
 	c.put = func(d []byte, v any, clean bool) ([]byte, bool, error) {
-		if clean || charset == "utf8mb4" || charset == "utf8mb3" {
-			b := toBytes(v)
-			if clean {
-				return connectapi.AppendBytes(d, b), false, nil
-			}
-			var err error
-			if scratch, err = appendText(scratch[:0], charset, b); err != nil {
-				return d, false, err
-			}
-			return connectapi.AppendBytes(d, scratch), false, nil
+		if clean {
+			return connectapi.AppendBytes(d, toBytes(v)), false, nil
 		}
 		var err error
 		scratch, err = appendText(scratch[:0], charset, toBytes(v))
 		return connectapi.AppendBytes(d, scratch), false, err
 	}
-	if c.Type == "json" || c.JSON {
+	if c.JSON {
 		return named(connectapi.TypeString, jsonName), nil
 	}
 	return connectapi.NewSchema(connectapi.TypeString), nil
