@@ -57,13 +57,24 @@ func (b *builder) open(ctx context.Context, gate *source.Gate) (run func(context
 		if err != nil {
 			return nil, err
 		}
-		return t.Run, nil
+		return b.watched(t, t.Run), nil
 	}
 	t, err := b.source(ctx, gate, chain, key, value, header, pol)
 	if err != nil {
 		return nil, err
 	}
-	return t.Run, nil
+	return b.watched(t, t.Run), nil
+}
+
+// watched runs the task with an eye on what it reports.
+func (b *builder) watched(t reporter, run func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		watch, stop := context.WithCancel(ctx)
+		done := make(chan struct{})
+		go func() { defer close(done); b.rt.watchReports(watch, b.name, b.id, t, b.log) }()
+		defer func() { stop(); <-done }()
+		return run(ctx)
+	}
 }
 
 func (b *builder) source(ctx context.Context, gate *source.Gate, chain *transform.Chain, key, value convert.Converter, header convert.HeaderConverter, pol *policy.Policy) (*source.Task, error) {
