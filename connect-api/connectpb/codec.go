@@ -1,6 +1,7 @@
 package connectpb
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"google.golang.org/grpc/encoding"
@@ -36,10 +37,18 @@ type Frame struct {
 	Count     uint32
 	Base      int64
 	Positions []*Position
-	Next      []*PartitionOffset
+	Next      []NextOffset
 	Rows      []byte
 
 	buf mem.Buffer // received: what Rows point into
+}
+
+// NextOffset is a PartitionOffset as every batch to a sink has it: no message of its own. A Frame that receives again keeps the
+// topic's memory if it is the same.
+type NextOffset struct {
+	Topic     string
+	Partition int32
+	Offset    int64
 }
 
 // Release gives back the memory of a received batch: its rows must not be touched afterwards.
@@ -71,27 +80,35 @@ func (Codec) Marshal(v any) (mem.BufferSlice, error) {
 	if !f.IsBatch {
 		return encoding.GetCodecV2(proto.Name).Marshal(f.Msg)
 	}
-	inner := f.header(make([]byte, 0, 64))
-	size := len(inner)
-	if len(f.Rows) > 0 {
-		size += protowire.SizeTag(batchRows) + protowire.SizeBytes(len(f.Rows))
-	}
-	head := make([]byte, 0, len(inner)+32)
-	head = protowire.AppendTag(head, f.Field, protowire.BytesType)
-	head = protowire.AppendVarint(head, uint64(size))
-	head = append(head, inner...)
+	head := f.head()
 	if len(f.Rows) == 0 {
 		return mem.BufferSlice{mem.SliceBuffer(head)}, nil
 	}
-	head = protowire.AppendTag(head, batchRows, protowire.BytesType)
-	head = protowire.AppendVarint(head, uint64(len(f.Rows)))
 	rows := f.Rows
 	f.Rows = nil // I2
 	return mem.BufferSlice{mem.SliceBuffer(head), mem.NewBuffer(&rows, Buffers)}, nil
 }
 
-// header encodes a batch but for its rows.
-func (f *Frame) header(b []byte) []byte {
+// headRoom is what the outer tag and length, and the tag and length of the rows, take at most.
+const headRoom = 4 * binary.MaxVarintLen64
+
+// head encodes a batch up to its rows: the fields before them are written behind some room, into which the outer tag and length
+// go once the length is known.
+func (f *Frame) head() []byte {
+	b := f.fields(make([]byte, headRoom, 2*headRoom+32))
+	if len(f.Rows) > 0 {
+		b = protowire.AppendTag(b, batchRows, protowire.BytesType)
+		b = protowire.AppendVarint(b, uint64(len(f.Rows)))
+	}
+	size := len(b) - headRoom + len(f.Rows)
+	from := headRoom - protowire.SizeTag(f.Field) - protowire.SizeVarint(uint64(size))
+	outer := protowire.AppendTag(b[from:from], f.Field, protowire.BytesType)
+	protowire.AppendVarint(outer, uint64(size))
+	return b[from:]
+}
+
+// fields encodes a batch but for its rows.
+func (f *Frame) fields(b []byte) []byte {
 	if f.ID != 0 {
 		b = protowire.AppendVarint(protowire.AppendTag(b, batchID, protowire.VarintType), f.ID)
 	}
@@ -104,8 +121,8 @@ func (f *Frame) header(b []byte) []byte {
 	for _, p := range f.Positions {
 		b = appendMessage(b, batchPositions, p)
 	}
-	for _, p := range f.Next {
-		b = appendMessage(b, batchNext, p)
+	for i := range f.Next {
+		b = f.Next[i].append(b)
 	}
 	return b
 }
@@ -170,7 +187,7 @@ func find(raw []byte, field protowire.Number) ([]byte, error) {
 
 func (f *Frame) parse(b []byte) error {
 	f.IsBatch = true
-	f.ID, f.Count, f.Base, f.Positions, f.Next = 0, 0, 0, nil, nil
+	f.ID, f.Count, f.Base, f.Positions, f.Next = 0, 0, 0, nil, f.Next[:0]
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
 		if n < 0 {
@@ -216,9 +233,12 @@ func (f *Frame) part(num protowire.Number, v []byte) error {
 		f.Positions = append(f.Positions, p)
 		return wrap(pb.Unmarshal(v, p))
 	case batchNext:
-		p := new(PartitionOffset)
-		f.Next = append(f.Next, p)
-		return wrap(pb.Unmarshal(v, p))
+		if len(f.Next) < cap(f.Next) {
+			f.Next = f.Next[:len(f.Next)+1]
+		} else {
+			f.Next = append(f.Next, NextOffset{})
+		}
+		return wrap(f.Next[len(f.Next)-1].parse(v))
 	}
 	return nil
 }

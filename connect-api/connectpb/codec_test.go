@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"flag"
 	"os"
+	"slices"
 	"testing"
 
 	"google.golang.org/grpc/mem"
@@ -18,10 +19,11 @@ func sample() (*Frame, *Batch) {
 	f := &Frame{
 		Field: SourceBatchField, IsBatch: true, ID: 7, Count: 2, Base: 1000,
 		Positions: []*Position{{Rows: 1, Partition: `{"p":1}`, Offset: &offset}, {Rows: 2, Transaction: Position_COMMIT}},
-		Next:      []*PartitionOffset{{Topic: "t", Partition: 1, Offset: 5}},
+		Next:      []NextOffset{{Topic: "t", Partition: 1, Offset: 5}, {}, {Topic: "u", Partition: -1, Offset: -2}},
 		Rows:      append(make([]byte, 0, 4096), 8, 1, 2, 0, 0, 3, 'h', 'i', 0),
 	}
-	return f, &Batch{Id: 7, Count: 2, BaseTimestamp: 1000, Positions: f.Positions, Next: f.Next, Rows: bytes.Clone(f.Rows)}
+	next := []*PartitionOffset{{Topic: "t", Partition: 1, Offset: 5}, {}, {Topic: "u", Partition: -1, Offset: -2}}
+	return f, &Batch{Id: 7, Count: 2, BaseTimestamp: 1000, Positions: f.Positions, Next: next, Rows: bytes.Clone(f.Rows)}
 }
 
 // I1: a frame's bytes are those of the message.
@@ -70,10 +72,20 @@ func TestFrameIsTheMessage(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !back.IsBatch || back.ID != 7 || back.Count != 2 || back.Base != 1000 || len(back.Positions) != 2 ||
-			!proto.Equal(back.Positions[0], batch.Positions[0]) || len(back.Next) != 1 || !bytes.Equal(back.Rows, batch.Rows) {
+			!proto.Equal(back.Positions[0], batch.Positions[0]) || !slices.Equal(back.Next, f.Next) || !bytes.Equal(back.Rows, batch.Rows) {
 			t.Fatalf("%+v", back)
 		}
 		back.Release()
+
+		// A frame is used again: nothing of the batch before it may show.
+		again := mem.BufferSlice{mem.SliceBuffer{byte(SinkBatchField)<<3 | 2, 6, byte(batchNext)<<3 | 2, 4, 0x0a, 2, 'u', 'u'}}
+		back.Field = SinkBatchField
+		if err := (Codec{}).Unmarshal(again, back); err != nil {
+			t.Fatal(err)
+		}
+		if back.ID != 0 || back.Positions != nil || back.Rows != nil || !slices.Equal(back.Next, []NextOffset{{Topic: "uu"}}) {
+			t.Fatalf("used again: %+v", back)
+		}
 	}
 }
 
@@ -129,6 +141,13 @@ func FuzzFrame(f *testing.F) {
 		err := Codec{}.Unmarshal(mem.BufferSlice{mem.SliceBuffer(data)}, got)
 		if !fine && err == nil && !got.IsBatch {
 			t.Fatal("took what an ordinary decoder refuses")
+		}
+		if b := ordinary.GetBatch(); fine && err == nil && b != nil && got.IsBatch && len(b.Next) == len(got.Next) {
+			for i, n := range b.Next {
+				if g := got.Next[i]; g.Topic != n.Topic || g.Partition != n.Partition || g.Offset != n.Offset {
+					t.Fatalf("next offset %d is %v, to an ordinary decoder %v", i, g, n)
+				}
+			}
 		}
 		if b := ordinary.GetBatch(); fine && err == nil && b != nil && got.IsBatch && len(data) < 40 {
 			if len(b.Rows) < len(got.Rows) {

@@ -66,6 +66,8 @@ type Sink struct {
 	opened  chan struct{}
 	catalog *connectapi.Catalog
 	nextID  uint64
+	batch   connectpb.Frame // the one being sent
+	guard   sendGuard
 
 	credit struct {
 		sync.Mutex
@@ -238,13 +240,14 @@ func (s *Sink) Send(ctx context.Context, b *SinkBatch, next connectapi.Offsets) 
 		}
 	}
 	s.nextID++
-	f := &connectpb.Frame{
+	f := &s.batch
+	*f = connectpb.Frame{
 		Field: connectpb.SinkBatchField, IsBatch: true, ID: s.nextID, Count: uint32(b.b.Len()), Base: b.b.Base(),
-		Next: wire.PartitionOffsets(next),
+		Next: wire.AppendNext(s.batch.Next[:0], next),
 	}
 	f.Rows = b.b.Detach(*connectpb.Buffers.Get(cmp.Or(size, 4<<10)))
-	// A plugin that does not even receive: what is half sent cannot be taken back, so the stream ends with ctx (I3).
-	defer context.AfterFunc(ctx, func() { s.cancel(context.Cause(ctx)) })()
+	s.guard.enter(ctx, s.cancel)
+	defer s.guard.leave()
 	return s.send(f)
 }
 
@@ -298,4 +301,7 @@ func (s *Sink) Stop() error {
 }
 
 // Close aborts whatever of the stream is left and waits for its goroutine.
-func (s *Sink) Close() { s.close() }
+func (s *Sink) Close() {
+	s.close()
+	s.guard.stop()
+}

@@ -18,21 +18,25 @@ import (
 // sinkCredit is how many bytes of rows may be on the way to one task and in its memory.
 const sinkCredit = 4 << 20
 
-// sink is a sink task being driven. The handler calls the task's methods; one goroutine receives, so that the host is never
-// held back while it has credit.
+// sink is a sink task being driven. One goroutine receives and calls the task's methods; the handler waits for its end.
 type sink struct {
 	stream
 	task    connectapi.SinkTask
 	dir     *connectapi.Directory
 	records connectapi.Records
 	next    connectapi.Offsets // behind what was written
-	in      chan *connectpb.Frame
-	owed    int // bytes not granted again yet
+	feed    feed
+	owed    int  // bytes not granted again yet
+	holds   bool // the task is a Committer
+
+	workMu sync.Mutex // held while the task's methods run
+	over   bool       // they may run no more
 
 	sayMu  sync.Mutex
 	unsaid connectapi.Offsets // durable, and the host not told yet
 	saidAt time.Time
 	timer  *time.Timer // tells the host soon
+	soon   bool        // timer is running
 
 	failMu sync.Mutex
 	failed []*connectpb.Failed
@@ -51,9 +55,9 @@ func (s *server) Sink(raw connectpb.Connector_SinkServer) error {
 		return status.Error(codes.InvalidArgument, "a stream begins with Open")
 	}
 	t := &sink{
-		dir: connectapi.NewDirectory(), next: connectapi.Offsets{}, unsaid: connectapi.Offsets{}, in: make(chan *connectpb.Frame, 16),
+		dir: connectapi.NewDirectory(), next: connectapi.Offsets{}, unsaid: connectapi.Offsets{},
 	}
-	t.timer = time.AfterFunc(time.Hour, func() { _ = t.sayDurable(true) }) // a broken stream shows elsewhere
+	t.timer = time.AfterFunc(time.Hour, func() { _ = t.sayDurable() }) // a broken stream shows elsewhere
 	defer t.timer.Stop()
 	if err := t.begin(s, raw, open); err != nil {
 		return err
@@ -77,18 +81,13 @@ func (t *sink) run() error {
 	if err != nil {
 		return t.fail(err)
 	}
+	_, t.holds = t.task.(connectapi.Committer)
 	err = t.tell(&connectpb.FromSink{Msg: &connectpb.FromSink_Opened{Opened: &connectpb.Done{}}})
 	if err == nil {
 		err = t.grant(sinkCredit)
 	}
-	go t.receive() // ends with the stream
-	for err == nil {
-		select {
-		case f := <-t.in:
-			err = t.handle(f)
-		case <-t.ctx.Done():
-			err = t.ctx.Err()
-		}
+	if err == nil {
+		err = t.work()
 	}
 	t.timer.Stop()
 	t.closeTask(t.task.Close)
@@ -111,20 +110,45 @@ func (t *sink) fail(err error) error {
 	return t.tell(&connectpb.FromSink{Msg: &connectpb.FromSink_Failure{Failure: wire.Failure(err)}})
 }
 
-func (t *sink) receive() {
-	defer t.stop()
+// work lets the task work until it ends or the stream or the process does.
+func (t *sink) work() error {
+	t.feed.init(&t.stream, func() *connectpb.Frame {
+		return &connectpb.Frame{Field: connectpb.SinkBatchField, Msg: &connectpb.ToSink{}}
+	})
+	defer t.feed.close()
+	ended := make(chan error, 1)
+	go func() { ended <- t.loop() }() // if it waits for the host, it ends with the stream
+	select {
+	case err := <-ended:
+		return err
+	case <-t.ctx.Done():
+	}
+	t.workMu.Lock()
+	defer t.workMu.Unlock()
+	t.over = true
+	return t.ctx.Err()
+}
+
+func (t *sink) loop() error {
 	for {
-		f := &connectpb.Frame{Field: connectpb.SinkBatchField, Msg: &connectpb.ToSink{}}
-		if err := t.raw.RecvMsg(f); err != nil {
-			return
+		f := t.feed.next()
+		if f == nil {
+			return t.ctx.Err()
 		}
-		select {
-		case t.in <- f:
-		case <-t.ctx.Done():
-			f.Release()
-			return
+		if err := t.step(f); err != nil {
+			return err
 		}
 	}
+}
+
+func (t *sink) step(f *connectpb.Frame) error {
+	t.workMu.Lock()
+	defer t.workMu.Unlock()
+	if t.over {
+		f.Release()
+		return t.ctx.Err()
+	}
+	return t.handle(f)
 }
 
 func (t *sink) grant(n int) error {
@@ -151,7 +175,7 @@ func (t *sink) handle(f *connectpb.Frame) error {
 	switch f.Msg.(*connectpb.ToSink).Msg.(type) {
 	case *connectpb.ToSink_Schema, *connectpb.ToSink_Route:
 	default:
-		if err := t.sayDurable(true); err != nil {
+		if err := t.sayDurable(); err != nil {
 			return err
 		}
 	}
@@ -196,13 +220,11 @@ func (t *sink) write(f *connectpb.Frame) error {
 	if err != nil {
 		return &taskFailure{err}
 	}
-	next := wire.ToOffsets(f.Next)
-	maps.Copy(t.next, next)
-	if _, holds := t.task.(connectapi.Committer); !holds {
-		t.sayMu.Lock()
-		maps.Copy(t.unsaid, next)
-		t.sayMu.Unlock()
-		if err := t.sayDurable(false); err != nil {
+	for _, n := range f.Next {
+		t.next[connectapi.TopicPartition{Topic: n.Topic, Partition: n.Partition}] = n.Offset
+	}
+	if !t.holds {
+		if err := t.durableUpTo(f.Next); err != nil {
 			return err
 		}
 	}
@@ -217,16 +239,34 @@ func (t *sink) write(f *connectpb.Frame) error {
 // durablePause is the least time between two messages about what a plain sink has made durable.
 const durablePause = 2 * time.Millisecond
 
-// sayDurable tells the host what a plain sink has made durable; what follows closely goes as one message, soon.
-func (t *sink) sayDurable(now bool) error {
+// durableUpTo notes what a plain sink has made durable, and tells the host: what follows closely goes as one message, soon.
+func (t *sink) durableUpTo(next []connectpb.NextOffset) error {
 	t.sayMu.Lock()
 	defer t.sayMu.Unlock()
-	if len(t.unsaid) == 0 {
+	for _, n := range next {
+		t.unsaid[connectapi.TopicPartition{Topic: n.Topic, Partition: n.Partition}] = n.Offset
+	}
+	if t.soon {
 		return nil
 	}
-	since := time.Since(t.saidAt)
-	if !now && since < durablePause {
+	if since := time.Since(t.saidAt); since < durablePause {
+		t.soon = true
 		t.timer.Reset(durablePause - since)
+		return nil
+	}
+	return t.say()
+}
+
+// sayDurable tells the host now what it was not told yet.
+func (t *sink) sayDurable() error {
+	t.sayMu.Lock()
+	defer t.sayMu.Unlock()
+	t.soon = false
+	return t.say()
+}
+
+func (t *sink) say() error {
+	if len(t.unsaid) == 0 {
 		return nil
 	}
 	t.saidAt = time.Now()

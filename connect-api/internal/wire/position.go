@@ -92,14 +92,17 @@ func ToPosition(p *connectpb.Position) (connectapi.Position, error) {
 
 // Offsets is the message of offsets.
 func Offsets(o connectapi.Offsets) *connectpb.Offsets {
-	return &connectpb.Offsets{Of: PartitionOffsets(o)}
-}
-
-// PartitionOffsets are the messages of offsets.
-func PartitionOffsets(o connectapi.Offsets) []*connectpb.PartitionOffset {
 	out := make([]*connectpb.PartitionOffset, 0, len(o))
 	for tp, at := range o {
 		out = append(out, &connectpb.PartitionOffset{Topic: tp.Topic, Partition: tp.Partition, Offset: at})
+	}
+	return &connectpb.Offsets{Of: out}
+}
+
+// AppendNext adds a batch's offsets to out.
+func AppendNext(out []connectpb.NextOffset, o connectapi.Offsets) []connectpb.NextOffset {
+	for tp, at := range o {
+		out = append(out, connectpb.NextOffset{Topic: tp.Topic, Partition: tp.Partition, Offset: at})
 	}
 	return out
 }
