@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -211,7 +212,7 @@ func TestChangesKilled(t *testing.T) {
 		s.Start(t)
 	}
 	stage(fmt.Sprintf("killed %d times in the snapshot, %d records so far", snapshotKills, len(p.recs)))
-	testenv.Eventually(t, 90*time.Second, "the snapshot is over", func() bool { p.more(50 * time.Millisecond); return snapshotOver() })
+	testenv.Eventually(t, 180*time.Second, "the snapshot is over", func() bool { p.more(50 * time.Millisecond); return snapshotOver() })
 	stage("the snapshot is over")
 	r := rand.New(rand.NewPCG(1, 2))
 	nextID := 10_000_000
@@ -223,6 +224,8 @@ func TestChangesKilled(t *testing.T) {
 		if k < streamKills {
 			s.Kill()
 			s.Start(t)
+		} else { // at last the plugins alone
+			killPlugins(t, s, "mysql", "elasticsearch", "lake")
 		}
 		if err := <-wrote; err != nil {
 			t.Fatal(err)
@@ -230,7 +233,7 @@ func TestChangesKilled(t *testing.T) {
 	}
 	stage(fmt.Sprintf("killed %d times while rows changed", streamKills))
 	db.Exec(t, fmt.Sprintf("INSERT INTO %s.orders VALUES (999, 'the last', 1, 1) ON DUPLICATE KEY UPDATE name = 'the last'", name))
-	p.until(t, 120*time.Second, "the last change", func(recs []*kgo.Record) bool {
+	p.until(t, 240*time.Second, "the last change", func(recs []*kgo.Record) bool {
 		n := len(recs)
 		for _, r := range recs[max(0, n-2000):] {
 			if bytes.Contains(r.Value, []byte(`"the last"`)) {
@@ -248,6 +251,18 @@ func TestChangesKilled(t *testing.T) {
 	stage("Elasticsearch was read")
 	checkLake(t, lake, recs)
 	stage("the lake was read")
+}
+
+// killPlugins ends one process of each plugin with SIGKILL.
+func killPlugins(t *testing.T, s *testenv.Penstock, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		var pids []int
+		testenv.Eventually(t, 20*time.Second, "plugin "+name+" runs", func() bool { pids = plugin(t, s, name); return len(pids) > 0 })
+		if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // tableStates reads a table as the events show it, by table/id.
@@ -334,7 +349,7 @@ func awaitSinks(t *testing.T, s *testenv.Penstock, p *tap, topics []string) {
 		next[r.Topic] = r.Offset + 1
 	}
 	for _, sink := range []string{"search", "lake"} {
-		testenv.Eventually(t, 120*time.Second, sink+" has committed everything", func() bool {
+		testenv.Eventually(t, 240*time.Second, sink+" has committed everything", func() bool {
 			for _, topic := range topics {
 				if committed(t, s, "connect-"+sink, topic) != next[topic] {
 					return false

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"maps"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -299,26 +298,4 @@ func TestMySQLSchemas(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestSearchUnreachable points a sink at no Elasticsearch, and then loses one.
-func TestSearchUnreachable(t *testing.T) {
-	s := server(t, "elasticsearch", "file")
-	url := fmt.Sprintf("http://127.0.0.1:%d", testenv.FreePort())
-	cfg := config{
-		"connector.class": "elasticsearch", "connection.url": url, "topics": "docs", "key.ignore": "true", "schema.ignore": "true",
-		"value.converter": jsonConverter, "value.converter.schemas.enable": "false", "connection.username": "u", "connection.password": "s3cret-p4ssword",
-	}
-	a := post(t, s, "search", cfg)
-	if a.code != 400 || !strings.Contains(a.body, "connection.url") && !strings.Contains(a.body, strings.TrimPrefix(url, "http://")) {
-		t.Errorf("unreachable: %d %s", a.code, a.body)
-	}
-	if strings.Contains(a.body, "s3cret") || strings.Contains(s.Log(), "s3cret") {
-		t.Error("the password is told")
-	}
-	in, out := filepath.Join(s.Dir, "in"), filepath.Join(s.Dir, "out")
-	write(t, in, "on\n")
-	s.Create(t, "in", fileSource(in, "lines"))
-	s.Create(t, "out", fileSink(out, "lines"))
-	testenv.Eventually(t, 20*time.Second, "other connectors go on", func() bool { return readFile(t, out) == "on\n" })
 }
