@@ -41,7 +41,7 @@ func (r *Runtime) watchReports(ctx context.Context, connector string, task int, 
 		}
 		waiting = rep.WaitingFor
 		if waiting != "" {
-			log.Warn("the task waits", "for", waiting)
+			log.Debug("the task waits", "for", waiting)
 		} else {
 			log.Info("the task goes on")
 		}
