@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/experimental"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
@@ -129,6 +130,7 @@ func (p *Process) connect(ctx context.Context, hs *shake) error {
 				grpc.MaxCallSendMsgSize(p.opts.MaxMessageBytes+messageRoom)),
 			grpc.WithReadBufferSize(64 << 10), grpc.WithWriteBufferSize(64 << 10),
 			grpc.WithInitialWindowSize(1 << 20), grpc.WithInitialConnWindowSize(4 << 20),
+			experimental.WithBufferPool(connectpb.Buffers), // grpc's own clears what is read over at once
 		},
 		Reattach: &plugin.ReattachConfig{
 			Protocol: plugin.ProtocolGRPC, ProtocolVersion: connectpb.ProtocolVersion, Addr: hs.addr, Pid: p.PID(),

@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/experimental"
 	"google.golang.org/grpc/stats"
 
 	"github.com/penstockio/penstock/connect-api"
@@ -151,6 +152,7 @@ func serverOptions(opts []grpc.ServerOption, s *server, c *connections) []grpc.S
 		grpc.MaxRecvMsgSize(s.maxMessage+messageRoom), grpc.MaxSendMsgSize(s.maxMessage+messageRoom),
 		grpc.InitialWindowSize(1<<20), grpc.InitialConnWindowSize(4<<20),
 		grpc.ReadBufferSize(64<<10), grpc.WriteBufferSize(64<<10),
+		experimental.BufferPool(connectpb.Buffers), // grpc's own clears what is read over at once
 		grpc.StatsHandler(c))
 }
 
