@@ -82,6 +82,6 @@ func TestREADME(t *testing.T) {
 		t.Errorf("kcat reads %q", got)
 	}
 	testenv.Eventually(t, 5*time.Second, "the plugin that was built is listed", func() bool {
-		return strings.Contains(string(call(t, s, "GET", "/connector-plugins", "").body), "ticker")
+		return strings.Contains(call(t, s, "GET", "/connector-plugins", "").body, "ticker")
 	})
 }
