@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/penstockio/penstock/connect-api"
 	"github.com/penstockio/penstock/connect-api/connectpb"
@@ -42,16 +43,14 @@ type Source struct {
 	batches chan *SourceBatch
 	opened  chan struct{}
 	lastID  uint64
+	in      *SourceBatch // what is received into
 	topics  topics
 
 	credit struct {
 		sync.Mutex
 		owed, out int // bytes released but not granted again; bytes of batches not released
 	}
-	acked    atomic.Uint64
-	ackedAt  atomic.Int64 // when the last was sent, ns since 1970
-	ackSent  atomic.Int64 // when, in ns
-	ackAgain *time.Timer
+	acks     ackState
 	stopOnce sync.Once
 }
 
@@ -60,7 +59,6 @@ type SourceBatch struct {
 	ID        uint64
 	Count     int
 	Positions []connectapi.Mark // in order of rows
-	base      int64
 	size      int
 	frame     connectpb.Frame
 	s         *Source
@@ -72,7 +70,7 @@ func (b *SourceBatch) Size() int { return b.size }
 
 // Rows begins at the first row. The bytes of keys, values and headers are valid until Release.
 func (b *SourceBatch) Rows() connectapi.Rows {
-	return connectapi.NewRows(b.frame.Rows, b.base, b.s.dir)
+	return connectapi.NewRows(b.frame.Rows, b.frame.Base, b.s.dir)
 }
 
 // Release gives the batch's memory back and grants its bytes to the plugin again. Not releasing starves the plugin.
@@ -103,10 +101,7 @@ func (p *Process) OpenSource(ctx context.Context, o SourceOptions) (*Source, err
 		return nil, err
 	}
 	s.topics.init(s)
-	go s.receive(
-		func() *connectpb.Frame {
-			return &connectpb.Frame{Field: connectpb.SourceBatchField, Msg: &connectpb.FromSource{}}
-		}, s.handle)
+	go s.receive(s.next, s.handle)
 	if err := s.waitOpened(ctx, s.opened); err != nil {
 		s.Close()
 		return nil, err
@@ -115,8 +110,20 @@ func (p *Process) OpenSource(ctx context.Context, o SourceOptions) (*Source, err
 		s.Close()
 		return nil, err
 	}
-	s.ackAgain = time.AfterFunc(o.AckAgain, s.sendAckAgain)
+	s.acks.start(o.AckAgain, s.sendAckAgain)
 	return s, nil
+}
+
+// next gives the receiving goroutine what to receive into: the batch itself, and a message that batches leave as it is.
+func (s *Source) next() *connectpb.Frame {
+	var m proto.Message
+	if s.in != nil && s.in.frame.IsBatch {
+		m = s.in.frame.Msg
+	} else {
+		m = &connectpb.FromSource{}
+	}
+	s.in = &SourceBatch{s: s, frame: connectpb.Frame{Field: connectpb.SourceBatchField, Msg: m}}
+	return &s.in.frame
 }
 
 func (s *Source) handle(f *connectpb.Frame) error {
@@ -169,9 +176,8 @@ func (s *Source) batch(f *connectpb.Frame) error {
 	if err != nil {
 		return s.wrong(fmt.Errorf("batch %d: %w", f.ID, err))
 	}
-	b := &SourceBatch{
-		ID: f.ID, Count: int(f.Count), Positions: marks, base: f.Base, size: len(f.Rows), frame: *f, s: s,
-	}
+	b := s.in
+	b.ID, b.Count, b.Positions, b.size = f.ID, int(f.Count), marks, len(f.Rows)
 	s.credit.Lock()
 	s.credit.out += b.size
 	over := s.credit.out > s.opts.Credit+max(s.p.opts.MaxMessageBytes, s.opts.MaxBatchBytes)
@@ -228,69 +234,20 @@ func (s *Source) grant(n int) error {
 	return s.send(&connectpb.Frame{Msg: &connectpb.ToSource{Msg: &connectpb.ToSource_Credit{Credit: &connectpb.Credit{Bytes: uint64(n)}}}})
 }
 
-// release grants again when a quarter of the credit is owed: not a message for every batch. Until then the plugin has the
-// other three quarters, less what is out.
+// release grants again when half of the credit is owed: not a message for every batch. Until then the plugin has the other
+// half, less what is out.
 func (s *Source) release(n int) {
 	s.credit.Lock()
 	s.credit.out -= n
 	s.credit.owed += n
 	give := 0
-	if s.credit.owed >= s.opts.Credit/4 {
+	if s.credit.owed >= s.opts.Credit/2 {
 		give, s.credit.owed = s.credit.owed, 0
 	}
 	s.credit.Unlock()
 	if give > 0 {
 		_ = s.grant(give) // a broken stream shows in Recv
 	}
-}
-
-// Ack tells the plugin that all positions up to and with this batch are durable. produced, of this batch, only if the
-// connector wants it. Acks never go back; those that follow each other closely go as one.
-func (s *Source) Ack(batch uint64, produced []connectapi.Produced) error {
-	for {
-		last := s.acked.Load()
-		if batch <= last {
-			return nil
-		}
-		if s.acked.CompareAndSwap(last, batch) {
-			break
-		}
-	}
-	if len(produced) > 0 {
-		s.ackAgain.Reset(s.opts.AckAgain)
-		return s.sendAck(batch, produced)
-	}
-	now := time.Now().UnixNano()
-	if last := s.ackSent.Load(); now-last < int64(ackPause) || !s.ackSent.CompareAndSwap(last, now) {
-		s.ackAgain.Reset(ackPause) // sends the last one
-		return nil
-	}
-	s.ackAgain.Reset(s.opts.AckAgain)
-	return s.sendAck(batch, nil)
-}
-
-// ackPause is the least time between two acks without Produced.
-const ackPause = 2 * time.Millisecond
-
-func (s *Source) sendAck(batch uint64, produced []connectapi.Produced) error {
-	s.ackedAt.Store(time.Now().UnixNano())
-	return s.send(&connectpb.Frame{Msg: &connectpb.ToSource{Msg: &connectpb.ToSource_Ack{
-		Ack: &connectpb.Ack{Batch: batch, Produced: wire.Produced(produced)},
-	}}})
-}
-
-func (s *Source) sendAckAgain() {
-	select {
-	case <-s.ended:
-		return
-	default:
-	}
-	if id := s.acked.Load(); id > 0 {
-		if s.sendAck(id, nil) != nil {
-			return
-		}
-	}
-	s.ackAgain.Reset(s.opts.AckAgain)
 }
 
 // Stop asks the plugin to read no more. Go on with Recv and Ack until Recv returns io.EOF.
@@ -304,10 +261,8 @@ func (s *Source) Stop() error {
 
 // Close aborts whatever of the stream is left and waits for its goroutines.
 func (s *Source) Close() {
-	if s.ackAgain != nil {
-		s.ackAgain.Stop()
-	}
 	s.close()
+	s.acks.stop()
 	s.topics.wait()
 	for {
 		select {

@@ -47,9 +47,15 @@ func poke(c chan struct{}) {
 func (o *outbox) grant(n int) {
 	o.mu.Lock()
 	o.credit += n
+	waiting := o.waiting()
 	o.mu.Unlock()
-	poke(o.changed)
+	if waiting { // else there is nothing to send, and who reads looks at the credit itself
+		poke(o.changed)
+	}
 }
+
+// waiting says whether something is there to be sent.
+func (o *outbox) waiting() bool { return o.acc.Len() > 0 || len(o.acc.Marks()) > 0 }
 
 // add moves b's rows behind those that wait, once there is room (I5). When ctx ends first they are kept all the same: what
 // was read is sent. due: a batch is full and may be sent.
@@ -59,7 +65,7 @@ func (o *outbox) add(ctx context.Context, b *connectapi.Batch, catalog *connecta
 	}
 	for {
 		o.mu.Lock()
-		waiting := o.acc.Len() > 0 || len(o.acc.Marks()) > 0
+		waiting := o.waiting()
 		if !waiting || o.acc.Size()+b.Size() <= o.maxBatch {
 			if !waiting {
 				o.since = time.Now()
@@ -103,7 +109,7 @@ type parcel struct {
 func (o *outbox) take(now time.Time, hurry bool) (p *parcel, wait time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.acc.Len() == 0 && len(o.acc.Marks()) == 0 || o.credit <= 0 {
+	if !o.waiting() || o.credit <= 0 {
 		return nil, 0
 	}
 	if age := now.Sub(o.since); !hurry && o.acc.Size() < o.maxBatch/2 && age < batchAge {
@@ -135,7 +141,7 @@ func (t *source) sendDue(hurry bool) (sent bool, wait time.Duration, err error) 
 func (o *outbox) empty() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.acc.Len() == 0 && len(o.acc.Marks()) == 0
+	return !o.waiting()
 }
 
 // sendLoop sends batches until reading has ended and all that was read is sent. Full ones are sent by the reading goroutine

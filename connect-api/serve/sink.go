@@ -228,7 +228,7 @@ func (t *sink) write(f *connectpb.Frame) error {
 			return err
 		}
 	}
-	if t.owed += size; t.owed >= sinkCredit/4 { // until then the host has the other three quarters
+	if t.owed += size; t.owed >= sinkCredit/2 { // until then the host has the other half
 		n := t.owed
 		t.owed = 0
 		return t.grant(n)
@@ -237,7 +237,7 @@ func (t *sink) write(f *connectpb.Frame) error {
 }
 
 // durablePause is the least time between two messages about what a plain sink has made durable.
-const durablePause = 2 * time.Millisecond
+const durablePause = 5 * time.Millisecond
 
 // durableUpTo notes what a plain sink has made durable, and tells the host: what follows closely goes as one message, soon.
 func (t *sink) durableUpTo(next []connectpb.NextOffset) error {
