@@ -22,7 +22,7 @@ func (k *task) resume(_ context.Context, p position) (usable bool, why string, e
 		return has, gone, nil
 	}
 	if k.srv.flavor == mysql.MariaDBFlavor {
-		return k.resumeMariaDB(p, has)
+		return k.resumeMariaDB(p, has, oldest, gone)
 	}
 	mode, err := k.srv.variable("gtid_mode")
 	if err != nil {
@@ -35,8 +35,9 @@ func (k *task) resume(_ context.Context, p position) (usable bool, why string, e
 }
 
 // resumeMariaDB joins by file and position if the server puts the stored GTIDs at that very place: then it is the same
-// server and the same log. Otherwise, after a failover, it joins by GTID; the server refuses a set it cannot serve.
-func (k *task) resumeMariaDB(p position, has bool) (bool, string, error) {
+// server and the same log. Otherwise, after a failover, it joins by GTID, unless transactions that were not read lie in front
+// of the oldest log.
+func (k *task) resumeMariaDB(p position, has bool, oldest, gone string) (bool, string, error) {
 	if has {
 		there, err := k.srv.one(fmt.Sprintf("SELECT BINLOG_GTID_POS(%s,%d)", quoteText(p.File), p.Pos))
 		if err != nil {
@@ -47,6 +48,13 @@ func (k *task) resumeMariaDB(p position, has bool) (bool, string, error) {
 			k.byGTID = false
 			return same, "", err
 		}
+	}
+	begins, err := k.srv.one(fmt.Sprintf("SELECT BINLOG_GTID_POS(%s,4)", quoteText(oldest)))
+	if err != nil {
+		return false, "", err
+	}
+	if reached, err := reaches(p.GTIDs, begins); err != nil || !reached {
+		return false, fmt.Sprintf("%s, and transactions up to %s, which were not read yet, are purged with it", gone, begins), err
 	}
 	k.moved = true
 	k.log.Warn("the stored file and position are not of this server's log; going on by GTID", "file", p.File, "pos", p.Pos, "gtids", p.GTIDs)
@@ -61,6 +69,27 @@ func sameSet(flavor, a, b string) (bool, error) {
 		return false, fmt.Errorf("comparing GTID sets %q and %q: %w", a, b, err)
 	}
 	return x.Equal(y), nil
+}
+
+// reaches tells whether a MariaDB position is at or behind another in every domain of the other.
+func reaches(position, other string) (bool, error) {
+	p, err1 := mysql.ParseMariadbGTIDSet(position)
+	o, err2 := mysql.ParseMariadbGTIDSet(other)
+	if err := errors.Join(err1, err2); err != nil {
+		return false, fmt.Errorf("comparing GTID sets %q and %q: %w", position, other, err)
+	}
+	last := func(set mysql.GTIDSet, domain uint32) (seq uint64) {
+		if g := set.(*mysql.MariadbGTIDSet).Sets[domain]; g != nil {
+			seq = g.SequenceNumber
+		}
+		return seq
+	}
+	for domain := range o.(*mysql.MariadbGTIDSet).Sets {
+		if last(p, domain) < last(o, domain) {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // resumeMySQL joins by GTID: all that was read must have been executed there, and nothing that was not read may be purged.
