@@ -27,10 +27,12 @@ const (
 )
 
 // Frame is one message of a Source or Sink stream. If it holds a batch, its rows stand in a buffer of their own; else Msg
-// is the message. To receive, set Field and Msg (to an empty message) first.
+// is the message. To receive, set Field and Msg (to an empty message) first, and Later if the goroutine that receives is not the
+// one that uses the batch.
 type Frame struct {
 	Field protowire.Number
 	Msg   pb.Message
+	Later bool // a batch is received as it came, for Open
 
 	IsBatch   bool
 	ID        uint64
@@ -40,7 +42,8 @@ type Frame struct {
 	Next      []NextOffset
 	Rows      []byte
 
-	buf mem.Buffer // received: what Rows point into
+	buf mem.Buffer      // received: what Rows point into
+	raw mem.BufferSlice // received: the message, until Open
 }
 
 // NextOffset is a PartitionOffset as every batch to a sink has it: no message of its own. A Frame that receives again keeps the
@@ -53,6 +56,8 @@ type NextOffset struct {
 
 // Release gives back the memory of a received batch: its rows must not be touched afterwards.
 func (f *Frame) Release() {
+	f.raw.Free()
+	f.raw = nil
 	if f.buf != nil {
 		f.buf.Free()
 		f.buf = nil
@@ -140,6 +145,16 @@ func (Codec) Unmarshal(data mem.BufferSlice, v any) error {
 	if !ok {
 		return encoding.GetCodecV2(proto.Name).Unmarshal(data, v)
 	}
+	f.raw = nil
+	if f.Later && alone(data, f.Field) {
+		data.Ref()
+		f.IsBatch, f.raw, f.Rows = true, data, nil
+		return nil
+	}
+	return f.unmarshal(data)
+}
+
+func (f *Frame) unmarshal(data mem.BufferSlice) error {
 	buf := data.MaterializeToBuffer(Buffers)
 	raw := buf.ReadOnlyData()
 	f.IsBatch, f.Rows = false, nil

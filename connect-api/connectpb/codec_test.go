@@ -62,13 +62,19 @@ func TestFrameIsTheMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range []int{len(raw), 5} {
+	for i, n := range []int{len(raw), 5, 1, len(raw), 5, 1} {
 		var in mem.BufferSlice
 		for rest := raw; len(rest) > 0; rest = rest[min(n, len(rest)):] {
 			in = append(in, mem.SliceBuffer(rest[:min(n, len(rest))]))
 		}
-		back := &Frame{Field: SourceBatchField, Msg: &FromSource{}}
+		back := &Frame{Field: SourceBatchField, Msg: &FromSource{}, Later: i >= 3}
 		if err := (Codec{}).Unmarshal(in, back); err != nil {
+			t.Fatal(err)
+		}
+		if later := n != 1 && i >= 3; later != (back.Rows == nil) || back.Held() < len(batch.Rows) {
+			t.Fatalf("in pieces of %d: %+v", n, back) // a head in pieces is put together at once
+		}
+		if err := back.Open(); err != nil {
 			t.Fatal(err)
 		}
 		if !back.IsBatch || back.ID != 7 || back.Count != 2 || back.Base != 1000 || len(back.Positions) != 2 ||
@@ -81,6 +87,9 @@ func TestFrameIsTheMessage(t *testing.T) {
 		again := mem.BufferSlice{mem.SliceBuffer{byte(SinkBatchField)<<3 | 2, 6, byte(batchNext)<<3 | 2, 4, 0x0a, 2, 'u', 'u'}}
 		back.Field = SinkBatchField
 		if err := (Codec{}).Unmarshal(again, back); err != nil {
+			t.Fatal(err)
+		}
+		if err := back.Open(); err != nil {
 			t.Fatal(err)
 		}
 		if back.ID != 0 || back.Positions != nil || back.Rows != nil || !slices.Equal(back.Next, []NextOffset{{Topic: "uu"}}) {
@@ -142,6 +151,15 @@ func FuzzFrame(f *testing.F) {
 		if !fine && err == nil && !got.IsBatch {
 			t.Fatal("took what an ordinary decoder refuses")
 		}
+		later := &Frame{Field: SourceBatchField, Msg: &FromSource{}, Later: true}
+		laterErr := Codec{}.Unmarshal(mem.BufferSlice{mem.SliceBuffer(data)}, later)
+		if laterErr == nil {
+			laterErr = later.Open()
+		}
+		if (laterErr == nil) != (err == nil) || err == nil && (later.IsBatch != got.IsBatch || later.ID != got.ID || !bytes.Equal(later.Rows, got.Rows)) {
+			t.Fatalf("later: %+v, %v; at once: %+v, %v", later, laterErr, got, err)
+		}
+		later.Release()
 		if b := ordinary.GetBatch(); fine && err == nil && b != nil && got.IsBatch && len(b.Next) == len(got.Next) {
 			for i, n := range b.Next {
 				if g := got.Next[i]; g.Topic != n.Topic || g.Partition != n.Partition || g.Offset != n.Offset {

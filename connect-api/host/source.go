@@ -42,13 +42,14 @@ type Source struct {
 	dir     *connectapi.Directory
 	batches chan *SourceBatch
 	opened  chan struct{}
-	lastID  uint64
-	in      *SourceBatch // what is received into
+	lastID  uint64        // of Recv
+	in      *SourceBatch  // what is received into
+	spare   proto.Message // that a batch left as it was, for the next
 	topics  topics
 
 	credit struct {
 		sync.Mutex
-		owed, out int // bytes released but not granted again; bytes of batches not released
+		owed, out int // bytes of rows released but not granted again; bytes of memory of batches not released
 	}
 	acks     ackState
 	stopOnce sync.Once
@@ -59,7 +60,8 @@ type SourceBatch struct {
 	ID        uint64
 	Count     int
 	Positions []connectapi.Mark // in order of rows
-	size      int
+	size      int               // of its rows; -1: released
+	held      int               // bytes of memory
 	frame     connectpb.Frame
 	s         *Source
 	failure   error
@@ -77,7 +79,7 @@ func (b *SourceBatch) Rows() connectapi.Rows {
 func (b *SourceBatch) Release() {
 	if b.size >= 0 {
 		b.frame.Release()
-		b.s.release(b.size)
+		b.s.release(b)
 		b.size = -1
 	}
 }
@@ -116,13 +118,11 @@ func (p *Process) OpenSource(ctx context.Context, o SourceOptions) (*Source, err
 
 // next gives the receiving goroutine what to receive into: the batch itself, and a message that batches leave as it is.
 func (s *Source) next() *connectpb.Frame {
-	var m proto.Message
-	if s.in != nil && s.in.frame.IsBatch {
-		m = s.in.frame.Msg
-	} else {
+	m := s.spare
+	if s.spare = nil; m == nil {
 		m = &connectpb.FromSource{}
 	}
-	s.in = &SourceBatch{s: s, frame: connectpb.Frame{Field: connectpb.SourceBatchField, Msg: m}}
+	s.in = &SourceBatch{s: s, frame: connectpb.Frame{Field: connectpb.SourceBatchField, Msg: m, Later: true}}
 	return &s.in.frame
 }
 
@@ -167,25 +167,43 @@ func (s *stream) wrong(err error) error {
 	return fmt.Errorf("task %s broke the protocol: %w", s.name, err)
 }
 
+// batch takes a batch into memory. It is decoded in Recv.
 func (s *Source) batch(f *connectpb.Frame) error {
-	if f.ID != s.lastID+1 {
-		return s.wrong(fmt.Errorf("batch %d came after %d", f.ID, s.lastID))
-	}
-	s.lastID = f.ID
-	marks, err := wire.ToMarks(f.Positions, f.Count)
-	if err != nil {
-		return s.wrong(fmt.Errorf("batch %d: %w", f.ID, err))
-	}
 	b := s.in
-	b.ID, b.Count, b.Positions, b.size = f.ID, int(f.Count), marks, len(f.Rows)
+	b.held = f.Held()
+	s.spare, f.Msg = f.Msg, nil // from hand on, the batch is Recv's
 	s.credit.Lock()
-	s.credit.out += b.size
+	s.credit.out += b.held
 	over := s.credit.out > s.opts.Credit+max(s.p.opts.MaxMessageBytes, s.opts.MaxBatchBytes)
 	s.credit.Unlock()
 	if over {
+		f.Release()
 		return s.wrong(fmt.Errorf("it sent more than its credit of %d bytes", s.opts.Credit))
 	}
 	return s.hand(b)
+}
+
+// openBatch decodes a batch; one that cannot be ends the stream.
+func (s *Source) openBatch(b *SourceBatch) error {
+	f := &b.frame
+	err := f.Open()
+	if err == nil && f.ID != s.lastID+1 {
+		err = fmt.Errorf("batch %d came after %d", f.ID, s.lastID)
+	}
+	if err == nil {
+		if b.Positions, err = wire.ToMarks(f.Positions, f.Count); err != nil {
+			err = fmt.Errorf("batch %d: %w", f.ID, err)
+		}
+	}
+	if err != nil {
+		f.Release()
+		err = s.wrong(err)
+		s.cancel(err)
+		return err
+	}
+	s.lastID = f.ID
+	b.ID, b.Count, b.size = f.ID, int(f.Count), len(f.Rows)
+	return nil
 }
 
 // hand gives a batch to Recv, which credit keeps from being far behind.
@@ -205,16 +223,16 @@ func (s *Source) hand(b *SourceBatch) error {
 func (s *Source) Recv(ctx context.Context) (*SourceBatch, error) {
 	select {
 	case b := <-s.batches:
-		return b.orFailure()
+		return s.ready(b)
 	default:
 	}
 	select {
 	case b := <-s.batches:
-		return b.orFailure()
+		return s.ready(b)
 	case <-s.ended:
 		select {
 		case b := <-s.batches: // came before the end
-			return b.orFailure()
+			return s.ready(b)
 		default:
 			return nil, s.err
 		}
@@ -223,9 +241,12 @@ func (s *Source) Recv(ctx context.Context) (*SourceBatch, error) {
 	}
 }
 
-func (b *SourceBatch) orFailure() (*SourceBatch, error) {
+func (s *Source) ready(b *SourceBatch) (*SourceBatch, error) {
 	if b.failure != nil {
 		return nil, b.failure
+	}
+	if err := s.openBatch(b); err != nil {
+		return nil, err
 	}
 	return b, nil
 }
@@ -236,10 +257,10 @@ func (s *Source) grant(n int) error {
 
 // release grants again when half of the credit is owed: not a message for every batch. Until then the plugin has the other
 // half, less what is out.
-func (s *Source) release(n int) {
+func (s *Source) release(b *SourceBatch) {
 	s.credit.Lock()
-	s.credit.out -= n
-	s.credit.owed += n
+	s.credit.out -= b.held
+	s.credit.owed += b.size
 	give := 0
 	if s.credit.owed >= s.opts.Credit/2 {
 		give, s.credit.owed = s.credit.owed, 0
