@@ -18,7 +18,7 @@ type outbox struct {
 
 	mu      sync.Mutex
 	acc     *connectapi.Batch
-	since   time.Time // acc's first row
+	since   time.Time // acc's first row; not kept when acc is large
 	schemas []connectapi.AnnouncedSchema
 	routes  []connectapi.AnnouncedRoute
 	credit  int
@@ -57,6 +57,9 @@ func (o *outbox) grant(n int) {
 // waiting says whether something is there to be sent.
 func (o *outbox) waiting() bool { return o.acc.Len() > 0 || len(o.acc.Marks()) > 0 }
 
+// large says whether what waits is sent without waiting for its age.
+func (o *outbox) large() bool { return o.acc.Size() >= o.maxBatch/2 }
+
 // add moves b's rows behind those that wait, once there is room (I5). When ctx ends first they are kept all the same: what
 // was read is sent. due: a batch is full and may be sent.
 func (o *outbox) add(ctx context.Context, b *connectapi.Batch, catalog *connectapi.Catalog) (due bool) {
@@ -67,17 +70,17 @@ func (o *outbox) add(ctx context.Context, b *connectapi.Batch, catalog *connecta
 		o.mu.Lock()
 		waiting := o.waiting()
 		if !waiting || o.acc.Size()+b.Size() <= o.maxBatch {
-			if !waiting {
-				o.since = time.Now()
-			}
 			if o.acc.Merge(b) {
+				if !waiting && !o.large() {
+					o.since = time.Now()
+				}
 				schemas, routes := catalog.Announce()
 				o.schemas, o.routes = append(o.schemas, schemas...), append(o.routes, routes...)
 				if !o.based { // from now on all times count from one base, so that batches merge
 					o.based = true
 					b.SetBase(o.acc.Base())
 				}
-				due := o.acc.Size() >= o.maxBatch/2 && o.credit > 0
+				due := o.large() && o.credit > 0
 				o.mu.Unlock()
 				if !due && !waiting {
 					poke(o.changed) // the sender's clock starts
@@ -106,14 +109,16 @@ type parcel struct {
 }
 
 // take returns what is due, or how long to wait for it; 0: until something changes.
-func (o *outbox) take(now time.Time, hurry bool) (p *parcel, wait time.Duration) {
+func (o *outbox) take(hurry bool) (p *parcel, wait time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.waiting() || o.credit <= 0 {
 		return nil, 0
 	}
-	if age := now.Sub(o.since); !hurry && o.acc.Size() < o.maxBatch/2 && age < batchAge {
-		return nil, batchAge - age
+	if !hurry && !o.large() {
+		if age := time.Since(o.since); age < batchAge {
+			return nil, batchAge - age
+		}
 	}
 	size := o.acc.Size()
 	p = &parcel{
@@ -131,7 +136,7 @@ func (o *outbox) take(now time.Time, hurry bool) (p *parcel, wait time.Duration)
 func (t *source) sendDue(hurry bool) (sent bool, wait time.Duration, err error) {
 	t.out.sendMu.Lock()
 	defer t.out.sendMu.Unlock()
-	p, wait := t.out.take(time.Now(), hurry)
+	p, wait := t.out.take(hurry)
 	if p == nil {
 		return false, wait, nil
 	}
