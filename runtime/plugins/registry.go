@@ -21,6 +21,12 @@ import (
 // rescan is how often folders are looked at.
 const rescan = time.Second
 
+// Pauses between tries to describe a file that failed.
+const (
+	firstRetry = 3 * time.Second
+	lastRetry  = time.Minute
+)
+
 // Plugin is one connector a binary holds.
 type Plugin struct {
 	Path string
@@ -52,6 +58,8 @@ type file struct {
 	plugins []*Plugin
 	err     error
 	busy    bool // being written: try again
+	wait    time.Duration
+	again   time.Time // when one that failed is tried again: its process may have been killed from outside
 }
 
 // New makes a registry over folders; missing ones are looked for again. It makes the socket folder, and removes those of
@@ -116,7 +124,7 @@ func (r *Registry) look(ctx context.Context, path string, info fs.FileInfo) {
 	r.mu.Lock()
 	known, ok := r.files[path]
 	r.mu.Unlock()
-	if ok && !known.busy && known.size == info.Size() && known.mtime.Equal(info.ModTime()) {
+	if ok && !known.busy && known.size == info.Size() && known.mtime.Equal(info.ModTime()) && (known.err == nil || time.Now().Before(known.again)) {
 		return
 	}
 	f := &file{size: info.Size(), mtime: info.ModTime()}
@@ -125,8 +133,13 @@ func (r *Registry) look(ctx context.Context, path string, info fs.FileInfo) {
 		return
 	}
 	f.busy = errors.Is(f.err, syscall.ETXTBSY)
+	if f.wait = firstRetry; ok && known.err != nil {
+		f.wait = min(2*known.wait, lastRetry)
+	}
+	f.again = time.Now().Add(f.wait)
 	switch {
 	case f.busy:
+	case f.err != nil && ok && known.err != nil && known.err.Error() == f.err.Error(): // told already
 	case f.err != nil:
 		r.log.Warn("a file in plugin.path is no usable plugin", "path", path, "error", f.err)
 	default:
