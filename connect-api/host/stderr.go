@@ -5,8 +5,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -62,7 +65,9 @@ func logLine(log *slog.Logger, line []byte) string {
 		return text
 	}
 	var m map[string]any
-	if json.Unmarshal(line, &m) != nil {
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.UseNumber() // an offset or an id stays the number it was
+	if d.Decode(&m) != nil || d.InputOffset() != int64(len(line)) {
 		log.Info(text)
 		return text
 	}
@@ -79,10 +84,11 @@ func logLine(log *slog.Logger, line []byte) string {
 	take("@timestamp", "time", "timestamp")
 	attrs := make([]any, 0, len(m))
 	text = message
-	for k, v := range m {
-		attrs = append(attrs, slog.Any(strings.TrimPrefix(k, "@"), v))
-		if s, ok := v.(string); ok {
-			text += " " + k + "=" + s
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		attrs = append(attrs, slog.Any(strings.TrimPrefix(k, "@"), m[k]))
+		switch m[k].(type) {
+		case string, json.Number, bool:
+			text += fmt.Sprintf(" %s=%v", k, m[k])
 		}
 	}
 	log.Log(context.Background(), levelOf(level), message, attrs...)
