@@ -276,7 +276,9 @@ type walker struct {
 
 func newWalker() *walker {
 	w := &walker{dir: connectapi.NewDirectory()}
-	w.dir.AddRoute(1, connectapi.NewRoute("t", connectapi.BytesSchema, connectapi.BytesSchema))
+	if err := w.dir.AddRoute(1, connectapi.NewRoute("t", connectapi.BytesSchema, connectapi.BytesSchema)); err != nil {
+		panic(err) // a route of our own
+	}
 	return w
 }
 

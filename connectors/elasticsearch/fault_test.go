@@ -394,14 +394,12 @@ func TestOverloadLowersRequestsAtOnce(t *testing.T) {
 	if n := r.limit.current(); n != 8 {
 		t.Fatalf("%d requests at once are allowed after all went well", n)
 	}
-	low := false
 	l := newLimiter(8)
 	for range 3 {
 		_ = l.acquire(t.Context())
 		l.release(true)
 	}
-	low = l.current() == 1
-	if !low {
+	if l.current() != 1 {
 		t.Fatalf("limit %d after three overloads", l.current())
 	}
 }
