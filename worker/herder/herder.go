@@ -18,6 +18,13 @@ import (
 	"github.com/penstockio/penstock/worker/topics"
 )
 
+// How long one attempt to publish a connector's tasks may take, and the wait after it failed.
+const (
+	publishTimeout    = 30 * time.Second
+	publishBackoff    = time.Second
+	publishMaxBackoff = time.Minute
+)
+
 // Config is what a herder stands on.
 type Config struct {
 	WorkerID  string // advertised host:port
@@ -301,15 +308,40 @@ func (h *Herder) stopAll() {
 	}
 }
 
-// taskConfigs publishes the tasks a connector made, when they differ from those in force.
+// taskConfigs publishes the tasks a connector made, when they differ from those in force. It tries until that succeeds, or
+// the connector has another configuration or another owner, who splits it again.
 func (h *Herder) taskConfigs(name string, from map[string]string, tasks []map[string]string) {
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		defer cancel()
-		if err := h.publish(ctx, name, from, tasks); err != nil {
-			h.Log.Error("publishing the tasks of a connector failed; it is tried again when the connector restarts", "connector", name, "error", err)
+		for wait := publishBackoff; ; wait = min(2*wait, publishMaxBackoff) {
+			ctx, cancel := context.WithTimeout(h.runCtx, publishTimeout)
+			err := h.publish(ctx, name, from, tasks)
+			cancel()
+			if err == nil || h.runCtx.Err() != nil {
+				return
+			}
+			h.Log.Error("publishing the tasks of a connector failed, trying again", "connector", name, "error", err, "in", wait)
+			select {
+			case <-time.After(wait):
+			case <-h.runCtx.Done():
+				return
+			}
+			if k, _ := h.Configs.Get(name); !maps.Equal(k.Config, from) || !h.owns(name) {
+				return
+			}
 		}
 	}()
+}
+
+// owns asks the loop whether the connector itself is this node's; never called on the loop.
+func (h *Herder) owns(name string) bool {
+	answer := make(chan bool, 1)
+	h.post(func() { answer <- h.owned[assign.Unit{Connector: name, Task: assign.ConnectorUnit}] })
+	select {
+	case yes := <-answer:
+		return yes
+	case <-h.stopped:
+		return false
+	}
 }
 
 func (h *Herder) publish(ctx context.Context, name string, from map[string]string, tasks []map[string]string) error {

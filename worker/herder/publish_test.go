@@ -1,0 +1,100 @@
+package herder
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/penstockio/penstock/runtime/kafka"
+	"github.com/penstockio/penstock/worker/assign"
+	"github.com/penstockio/penstock/worker/topics"
+)
+
+// TestTasksArePublishedAgain: a write of task configurations that the cluster refuses is tried again, for as long as the
+// connector is this node's.
+func TestTasksArePublishedAgain(t *testing.T) {
+	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	clients, err := kafka.New(kafka.Config{Bootstrap: cluster.ListenAddrs()}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	configs, err := topics.OpenConfig(ctx, clients, kafka.TopicSpec{Name: "configs", Partitions: 1, Replication: 1}, quiet, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer configs.Close()
+	statuses, err := topics.OpenStatuses(ctx, clients, kafka.TopicSpec{Name: "status", Partitions: 1, Replication: 1}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer statuses.Close()
+	h := New(quiet)
+	h.Open(Config{Configs: configs, Statuses: statuses, WorkerID: "w", Log: quiet}, func() {})
+	run, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() { defer close(done); h.Run(run) }()
+	defer func() { stop(); <-done }()
+	cfg := map[string]string{"connector.class": "X"}
+	for _, name := range []string{"mine", "another's"} {
+		if err := configs.PutConnector(ctx, name, cfg, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.post(func() { h.owned[assign.Unit{Connector: "mine", Task: assign.ConnectorUnit}] = true })
+	if !h.owns("mine") || h.owns("another's") {
+		t.Fatal("ownership is not what the loop was told")
+	}
+
+	var refused atomic.Int32
+	cluster.ControlKey(int16(kmsg.Produce), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		cluster.KeepControl()
+		if refused.Add(1) > 2 {
+			return nil, nil, false
+		}
+		r := req.(*kmsg.ProduceRequest)
+		resp := r.ResponseKind().(*kmsg.ProduceResponse)
+		for _, rt := range r.Topics {
+			topic := kmsg.NewProduceResponseTopic()
+			topic.Topic, topic.TopicID = rt.Topic, rt.TopicID
+			for _, rp := range rt.Partitions {
+				p := kmsg.NewProduceResponseTopicPartition()
+				p.Partition, p.ErrorCode = rp.Partition, kerr.TopicAuthorizationFailed.Code
+				topic.Partitions = append(topic.Partitions, p)
+			}
+			resp.Topics = append(resp.Topics, topic)
+		}
+		return resp, nil, true
+	})
+	h.taskConfigs("mine", cfg, []map[string]string{{"n": "0"}})
+	h.taskConfigs("another's", cfg, []map[string]string{{"n": "0"}})
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if k, _ := configs.Get("mine"); len(k.Tasks) == 1 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the tasks were never published; %d writes came", refused.Load())
+		}
+	}
+	if n := refused.Load(); n < 3 {
+		t.Fatalf("%d writes: none was refused", n)
+	}
+	// One refused write each: the one of the connector that is not ours was not tried again.
+	time.Sleep(2 * publishBackoff)
+	if k, _ := configs.Get("another's"); len(k.Tasks) != 0 {
+		t.Fatal("published tasks of a connector that another node owns")
+	}
+}
