@@ -203,8 +203,8 @@ func (t *Task) finish(work context.Context, why error) error {
 	return nil
 }
 
-// close leaves the group: at once after a clean stop, since its place is not needed; a failed task keeps its place for
-// the session, so that its restart takes it without a rebalance.
+// close ends membership: with leave at once, so that other tasks take the partitions of one that was stopped or has failed;
+// a task that was cut off while it drained keeps its place until the session runs out.
 func (t *Task) close(leave bool) {
 	t.client.CloseAllowingRebalance()
 	if !leave {
