@@ -27,6 +27,9 @@ const (
 	lastRetry  = time.Minute
 )
 
+// atOnce is how many files are asked for their description at the same time.
+const atOnce = 4
+
 // Plugin is one connector a binary holds.
 type Plugin struct {
 	Path string
@@ -47,9 +50,16 @@ type Registry struct {
 	sockets string
 	log     *slog.Logger
 
-	scan  sync.Mutex // one look at a time
-	mu    sync.Mutex
-	files map[string]*file // by path
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	asked  sync.WaitGroup
+	turns  chan struct{} // bounds how many are asked at once
+
+	mu     sync.Mutex
+	closed bool
+	files  map[string]*file // by path
+	asking map[string]bool  // by path; true while nothing is known of the file yet, not when it is only tried again
+	news   chan struct{}    // closed, and made anew, when a file was described
 }
 
 type file struct {
@@ -70,18 +80,29 @@ func New(dirs []string, log *slog.Logger) (*Registry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making the folder for plugin sockets: %w", err)
 	}
-	return &Registry{dirs: dirs, sockets: sockets, log: log, files: map[string]*file{}}, nil
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Registry{
+		dirs: dirs, sockets: sockets, log: log, ctx: ctx, cancel: cancel, turns: make(chan struct{}, atOnce),
+		files: map[string]*file{}, asking: map[string]bool{}, news: make(chan struct{}),
+	}, nil
 }
 
-// Close removes the socket folder. Processes must have been stopped.
-func (r *Registry) Close() error { return os.RemoveAll(r.sockets) }
+// Close ends what is being asked and removes the socket folder. Processes that were started must have been stopped.
+func (r *Registry) Close() error {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.cancel()
+	r.asked.Wait()
+	return os.RemoveAll(r.sockets)
+}
 
 // Run looks at the folders until ctx ends.
 func (r *Registry) Run(ctx context.Context) {
 	tick := time.NewTicker(rescan)
 	defer tick.Stop()
 	for {
-		r.Scan(ctx)
+		r.look()
 		select {
 		case <-ctx.Done():
 			return
@@ -90,10 +111,39 @@ func (r *Registry) Run(ctx context.Context) {
 	}
 }
 
-// Scan looks at the folders now and describes what is new.
+// Scan looks at the folders now and waits until all files that are new have been asked.
 func (r *Registry) Scan(ctx context.Context) {
-	r.scan.Lock()
-	defer r.scan.Unlock()
+	r.look()
+	r.await(ctx, func() bool { return false })
+}
+
+// await returns when found says so, when nothing new is being asked any more, or when ctx ends.
+func (r *Registry) await(ctx context.Context, found func() bool) {
+	for {
+		r.mu.Lock()
+		news, pending := r.news, false
+		for _, fresh := range r.asking {
+			pending = pending || fresh
+		}
+		r.mu.Unlock()
+		if found() || !pending {
+			return
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return
+		case <-r.ctx.Done():
+			return
+		}
+	}
+}
+
+// look begins to ask the files that are new, were changed, or are due for another try. It does not wait for their answers:
+// one that hangs delays no other.
+func (r *Registry) look() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	seen := map[string]bool{}
 	for _, d := range r.dirs {
 		entries, err := os.ReadDir(d)
@@ -107,11 +157,9 @@ func (r *Registry) Scan(ctx context.Context) {
 				continue
 			}
 			seen[path] = true
-			r.look(ctx, path, info)
+			r.ask(path, info)
 		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	for path := range r.files {
 		if !seen[path] {
 			delete(r.files, path)
@@ -120,26 +168,41 @@ func (r *Registry) Scan(ctx context.Context) {
 	}
 }
 
-func (r *Registry) look(ctx context.Context, path string, info fs.FileInfo) {
-	r.mu.Lock()
+// ask needs the lock.
+func (r *Registry) ask(path string, info fs.FileInfo) {
 	known, ok := r.files[path]
-	r.mu.Unlock()
-	if ok && !known.busy && known.size == info.Size() && known.mtime.Equal(info.ModTime()) && (known.err == nil || time.Now().Before(known.again)) {
+	same := ok && known.size == info.Size() && known.mtime.Equal(info.ModTime())
+	_, busy := r.asking[path]
+	if busy || r.closed || same && !known.busy && (known.err == nil || time.Now().Before(known.again)) {
 		return
 	}
-	f := &file{size: info.Size(), mtime: info.ModTime()}
-	f.plugins, f.err = r.describe(ctx, path)
-	if ctx.Err() != nil {
-		return
-	}
+	r.asking[path] = !same
+	r.asked.Go(func() {
+		select {
+		case r.turns <- struct{}{}:
+			defer func() { <-r.turns }()
+		case <-r.ctx.Done():
+			return
+		}
+		f := &file{size: info.Size(), mtime: info.ModTime()}
+		f.plugins, f.err = r.describe(r.ctx, path)
+		if r.ctx.Err() == nil {
+			r.publish(path, f, known)
+		}
+	})
+}
+
+// publish makes known what a file said; before is what was known of it, or nil.
+func (r *Registry) publish(path string, f, before *file) {
 	f.busy = errors.Is(f.err, syscall.ETXTBSY)
-	if f.wait = firstRetry; ok && known.err != nil {
-		f.wait = min(2*known.wait, lastRetry)
+	failed := before != nil && before.err != nil
+	if f.wait = firstRetry; failed {
+		f.wait = min(2*before.wait, lastRetry)
 	}
 	f.again = time.Now().Add(f.wait)
 	switch {
 	case f.busy:
-	case f.err != nil && ok && known.err != nil && known.err.Error() == f.err.Error(): // told already
+	case f.err != nil && failed && before.err.Error() == f.err.Error(): // told already
 	case f.err != nil:
 		r.log.Warn("a file in plugin.path is no usable plugin", "path", path, "error", f.err)
 	default:
@@ -148,8 +211,11 @@ func (r *Registry) look(ctx context.Context, path string, info fs.FileInfo) {
 		}
 	}
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.files[path] = f
-	r.mu.Unlock()
+	delete(r.asking, path)
+	close(r.news)
+	r.news = make(chan struct{})
 }
 
 func (r *Registry) describe(ctx context.Context, path string) ([]*Plugin, error) {
@@ -191,8 +257,23 @@ type UnknownClassError struct {
 	Class    string
 	Known    []string // names that exist, nearest first
 	Dirs     []string
-	Problems []string // files that could not be described
+	Problems []Problem // files that could not be described
 }
+
+// Problem is a file that could not be described, and why.
+type Problem struct {
+	Path string
+	Err  error
+}
+
+// mayHold guesses by the file's name whether it would be the plugin of a class.
+func (p Problem) mayHold(class string) bool {
+	file := strings.ToLower(strings.TrimPrefix(filepath.Base(p.Path), "penstock-connector-"))
+	return strings.Contains(file, strings.ToLower(canonical(class))) || len(file) > 2 && strings.Contains(strings.ToLower(class), file)
+}
+
+// shortList is how many unusable files an error names.
+const shortList = 3
 
 func (e *UnknownClassError) Error() string {
 	var b strings.Builder
@@ -202,8 +283,19 @@ func (e *UnknownClassError) Error() string {
 	} else {
 		fmt.Fprintf(&b, " No plugin was found in plugin.path (%s): put its binary there.", strings.Join(e.Dirs, ", "))
 	}
+	var others []string
 	for _, p := range e.Problems {
-		fmt.Fprintf(&b, " Unusable: %s.", p)
+		if len(e.Problems) == 1 || p.mayHold(e.Class) {
+			fmt.Fprintf(&b, " Unusable: %s: %v.", p.Path, p.Err)
+		} else {
+			others = append(others, filepath.Base(p.Path))
+		}
+	}
+	if n := len(others) - shortList; n > 0 {
+		others = append(others[:shortList], fmt.Sprintf("%d more", n))
+	}
+	if len(others) > 0 {
+		fmt.Fprintf(&b, " Unusable files (the log says why): %s.", strings.Join(others, ", "))
 	}
 	return b.String()
 }
@@ -211,11 +303,13 @@ func (e *UnknownClassError) Error() string {
 // Find gives the connector of a class: our name, an alias a plugin declares, or a Java class name. When it is not known
 // the folders are looked at once more.
 func (r *Registry) Find(ctx context.Context, class string) (*Plugin, error) {
-	if p := r.find(class); p != nil {
+	p := r.find(class)
+	if p != nil {
 		return p, nil
 	}
-	r.Scan(ctx)
-	if p := r.find(class); p != nil {
+	r.look()
+	r.await(ctx, func() bool { p = r.find(class); return p != nil })
+	if p != nil {
 		return p, nil
 	}
 	e := &UnknownClassError{Class: class, Dirs: r.dirs, Problems: r.Problems()}
@@ -238,17 +332,17 @@ func (r *Registry) find(class string) *Plugin {
 	return nil
 }
 
-// Problems lists files that could not be described, each with why.
-func (r *Registry) Problems() []string {
+// Problems lists files that could not be described, by path.
+func (r *Registry) Problems() []Problem {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var out []string
+	var out []Problem
 	for path, f := range r.files {
 		if f.err != nil && !f.busy {
-			out = append(out, fmt.Sprintf("%s: %v", path, f.err))
+			out = append(out, Problem{Path: path, Err: f.err})
 		}
 	}
-	sort.Strings(out)
+	slices.SortFunc(out, func(a, b Problem) int { return strings.Compare(a.Path, b.Path) })
 	return out
 }
 
