@@ -7,7 +7,6 @@ import (
 	"maps"
 	"regexp"
 	"strconv"
-	"strings"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -186,7 +185,7 @@ func (t *topics) Read(ctx context.Context, topic string, follow bool, each func(
 		}
 		var failed error
 		fs.EachError(func(_ string, p int32, err error) {
-			if !strings.Contains(err.Error(), "UNKNOWN_TOPIC") {
+			if !kafka.Passing(err) {
 				failed = errors.Join(failed, fmt.Errorf("reading topic %s, partition %d: %w", topic, p, err))
 			}
 		})

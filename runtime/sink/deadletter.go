@@ -91,7 +91,7 @@ func (d *DeadLetter) Fetch(ctx context.Context, at connectapi.Origin) (*kgo.Reco
 	defer cancel()
 	for {
 		fs := cl.PollRecords(ctx, 1)
-		if err := fs.Err(); err != nil {
+		if err := fs.Err(); err != nil && (ctx.Err() != nil || !kafka.Passing(err)) {
 			return nil, fmt.Errorf("reading the failed record of %s again: %w", policy.Place(at), err)
 		}
 		for _, r := range fs.Records() {

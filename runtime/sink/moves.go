@@ -92,6 +92,7 @@ func (t *Task) onAssigned(ctx context.Context, offsets map[string]map[int32]kgo.
 		return offsets, nil
 	}
 	t.beginOne.Do(func() { close(t.begun) })
+	t.reading() // the group let it in
 	from, err := t.assign(ctx, at)
 	if err != nil {
 		if ctx.Err() == nil && t.work.Err() == nil && !t.stopping.Load() {

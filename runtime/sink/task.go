@@ -75,6 +75,7 @@ type Task struct {
 	read      connectapi.Offsets // behind the last record read; what lies after sent was dropped or passed over
 	committed connectapi.Offsets
 
+	troubled atomic.Bool   // reading fails, and that was told
 	stopping atomic.Bool   // Stop was sent: the end of the stream is expected
 	begun    chan struct{} // closed when partitions have come
 	beginOne sync.Once
@@ -189,6 +190,8 @@ func (t *Task) finish(work context.Context, why error) error {
 	}
 	drain, cancel := context.WithTimeout(work, t.Drain)
 	defer cancel()
+	// A plugin that receives nothing any more holds even a Flush back: its stream ends with the drain time.
+	defer context.AfterFunc(drain, t.stream.Close)()
 	if err := t.flushAndCommit(drain, true); err != nil {
 		return fmt.Errorf("the task did not drain within %v and was cut off; what was not committed is read again: %w", t.Drain, err)
 	}
@@ -273,18 +276,32 @@ func (t *Task) data(ctx context.Context) error {
 	}
 }
 
-// fetchErrors fails the task for what will not go away; the client retries the rest by itself.
+// fetchErrors gives the first error that will not go away. The others are told once until reading goes on: the client reads
+// and joins again by itself.
 func (t *Task) fetchErrors(fetches kgo.Fetches) error {
 	var first error
 	fetches.EachError(func(topic string, p int32, err error) {
-		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-			return
+		passing := kafka.Passing(err)
+		if topic == "" { // not of a partition: the client could not join, or not stay in, its group
+			err = fmt.Errorf("consumer group %s: %w", t.Group, err)
+		} else {
+			err = fmt.Errorf("reading topic %s, partition %d: %w", topic, p, err)
 		}
-		if first == nil {
-			first = fmt.Errorf("reading topic %s, partition %d: %w", topic, p, err)
+		switch {
+		case !passing && first == nil:
+			first = err
+		case passing && !t.troubled.Swap(true):
+			t.Log.Warn("reading failed, trying again until it works", "error", err)
 		}
 	})
 	return first
+}
+
+// reading tells that what fetchErrors told of is over.
+func (t *Task) reading() {
+	if t.troubled.Swap(false) {
+		t.Log.Info("reading again")
+	}
 }
 
 func (t *Task) send(ctx context.Context, batch *host.SinkBatch, fetches kgo.Fetches) error {
@@ -315,6 +332,7 @@ func (t *Task) send(ctx context.Context, batch *host.SinkBatch, fetches kgo.Fetc
 			}
 		}
 		if n := len(p.Records); n > 0 {
+			t.reading()
 			t.Metrics.lag(p.Topic, p.Partition, p.HighWatermark-p.Records[n-1].Offset-1)
 		}
 	})
