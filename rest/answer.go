@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -72,7 +73,7 @@ func decode(c *gin.Context, v any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		return badJSON(b, d, err)
+		return badJSON(b, d, v, err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return api.Errorf(http.StatusBadRequest, "malformed JSON at %s: there is more behind the object", place(b, d.InputOffset()))
@@ -80,7 +81,7 @@ func decode(c *gin.Context, v any) error {
 	return nil
 }
 
-func badJSON(b []byte, d *json.Decoder, err error) error {
+func badJSON(b []byte, d *json.Decoder, v any, err error) error {
 	var syntax *json.SyntaxError
 	var typ *json.UnmarshalTypeError
 	switch {
@@ -88,10 +89,29 @@ func badJSON(b []byte, d *json.Decoder, err error) error {
 		return api.Errorf(http.StatusBadRequest, "malformed JSON at %s: %v", place(b, syntax.Offset), err)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return api.Errorf(http.StatusBadRequest, "malformed JSON at %s: it ends too early", place(b, int64(len(b))))
+	case errors.As(err, &typ) && typ.Field != "":
+		return api.Errorf(http.StatusBadRequest, "JSON of the wrong shape: %q must be %s, found %s", typ.Field, jsonName(typ.Type.Kind().String()), jsonName(typ.Value))
 	case errors.As(err, &typ):
-		return api.Errorf(http.StatusBadRequest, "JSON of the wrong shape at %s: %v", place(b, typ.Offset), err)
+		want := "a JSON object of keys and values"
+		if _, ok := v.(*api.CreateRequest); ok {
+			want = `a JSON object with "name" and "config"`
+		}
+		return api.Errorf(http.StatusBadRequest, "JSON of the wrong shape: expected %s, found %s", want, jsonName(typ.Value))
 	}
 	return api.Errorf(http.StatusBadRequest, "JSON of the wrong shape at %s: %v", place(b, d.InputOffset()), err)
+}
+
+// jsonName says in JSON's words what the decoder names in its own or in Go's.
+func jsonName(kind string) string {
+	switch kind, _, _ = strings.Cut(kind, " "); kind { // "number 1e999" holds the value
+	case "array":
+		return "an array"
+	case "object", "map", "struct":
+		return "an object"
+	case "bool":
+		return "true or false"
+	}
+	return "a " + kind
 }
 
 func place(b []byte, offset int64) string {
