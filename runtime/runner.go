@@ -329,6 +329,13 @@ func (n *Runner) report(id int, s State, trace string) {
 	if n.reported[id] == st {
 		return
 	}
+	if n.reported[id].State != s {
+		if id == ConnectorUnit {
+			n.log.Info("the connector's state changed", "state", s)
+		} else {
+			n.log.Info("a task's state changed", "task", id, "state", s)
+		}
+	}
 	n.reported[id] = st
 	n.cb.Status(st)
 }

@@ -180,7 +180,7 @@ func (h *Herder) OnAssigned(ctx context.Context, a group.Assigned) {
 	case <-ctx.Done():
 	case <-h.stopped:
 	}
-	h.Log.Info("took part in a round of the worker group", "generation", a.Generation, "leader", a.Leader, "added", len(a.Add), "revoked", len(a.Revoke))
+	h.Log.Debug("took part in a round of the worker group", "generation", a.Generation, "leader", a.Leader, "added", len(a.Add), "revoked", len(a.Revoke))
 }
 
 // settle closes done when the revoked units have stopped, off the loop.

@@ -42,6 +42,7 @@ func (h *Herder) Create(ctx context.Context, r api.CreateRequest) (api.Connector
 	if err := h.Configs.PutConnector(ctx, r.Name, cfg, target); err != nil {
 		return api.ConnectorInfo{}, err
 	}
+	h.Log.Info("connector created", "connector", r.Name, "class", cfg["connector.class"])
 	return h.Info(r.Name)
 }
 
@@ -73,9 +74,15 @@ func (h *Herder) PutConfig(ctx context.Context, name string, cfg api.Config) (ap
 func (h *Herder) put(ctx context.Context, name string, cfg map[string]string) (api.ConnectorInfo, bool, error) {
 	h.write.Lock()
 	defer h.write.Unlock()
-	_, exists := h.Configs.Get(name)
+	before, exists := h.Configs.Get(name)
 	if err := h.Configs.PutConnector(ctx, name, cfg, nil); err != nil {
 		return api.ConnectorInfo{}, false, err
+	}
+	switch {
+	case !exists:
+		h.Log.Info("connector created", "connector", name, "class", cfg["connector.class"])
+	case !maps.Equal(before.Config, cfg):
+		h.Log.Info("connector configuration changed", "connector", name)
 	}
 	info, err := h.Info(name)
 	return info, !exists, err
@@ -143,7 +150,11 @@ func (h *Herder) Delete(ctx context.Context, name string) error {
 	if _, ok := h.Configs.Get(name); !ok {
 		return notFound(name)
 	}
-	return h.Configs.RemoveConnector(ctx, name)
+	if err := h.Configs.RemoveConnector(ctx, name); err != nil {
+		return err
+	}
+	h.Log.Info("connector deleted", "connector", name)
+	return nil
 }
 
 // Pause holds a connector's tasks; they keep their places.
@@ -170,6 +181,9 @@ func (h *Herder) target(ctx context.Context, name string, s topics.TargetState, 
 	if err := h.Configs.PutTarget(ctx, name, s); err != nil {
 		return err
 	}
+	h.Log.Info(map[topics.TargetState]string{
+		topics.Started: "connector resumed", topics.Paused: "connector paused", topics.Stopped: "connector stopped",
+	}[s], "connector", name)
 	if !empty {
 		return nil
 	}
@@ -181,6 +195,7 @@ func (h *Herder) Restart(ctx context.Context, name string, includeTasks, onlyFai
 	if _, ok := h.Configs.Get(name); !ok {
 		return nil, api.Errorf(http.StatusNotFound, "Unknown connector: %s", name)
 	}
+	h.Log.Info("restart of a connector asked for", "connector", name, "include_tasks", includeTasks, "only_failed", onlyFailed)
 	if includeTasks || onlyFailed {
 		st, err := h.Status(name)
 		if err != nil {
@@ -215,6 +230,7 @@ func (h *Herder) RestartTask(ctx context.Context, id api.TaskID) error {
 	if id.Task < 0 || id.Task >= len(k.Tasks) {
 		return api.Errorf(http.StatusNotFound, "Unknown task: %s", id)
 	}
+	h.Log.Info("restart of a task asked for", "connector", id.Connector, "task", id.Task)
 	r, err := h.runner(ctx, id.Connector)
 	if err != nil {
 		return err
