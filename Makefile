@@ -2,8 +2,9 @@
 SHELL := /bin/bash
 GO ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
 PLUGINS := file mysql elasticsearch lake
-GOBUILD := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)"
+GOBUILD := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION) -X main.builtFrom=$(COMMIT)"
 # Unit tests of our packages run with the race detector; the suites in internal/e2e start real servers and run without.
 PACKAGES = $(shell $(GO) list ./... | grep -v /internal/e2e)
 

@@ -13,6 +13,9 @@ import (
 // version is set by the build (-ldflags -X main.version=…).
 var version = "dev"
 
+// builtFrom is the commit, set likewise: go build records none where -buildvcs=false or git is not allowed to look.
+var builtFrom string
+
 func main() {
 	if err := root().Execute(); err != nil {
 		fmt.Fprintln(os.Stderr, "penstock: "+err.Error())
@@ -38,6 +41,9 @@ func root() *cobra.Command {
 }
 
 func commit() string {
+	if builtFrom != "" {
+		return builtFrom
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"

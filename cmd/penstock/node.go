@@ -160,6 +160,7 @@ func (n *node) runWorker(ctx context.Context, timeout time.Duration) error {
 	if n.broker != nil {
 		own := n.broker.AdvertisedAddr()
 		props["bootstrap.servers"] = own
+		oneReplica(props)
 		opts.Dialer = n.dialer(own)
 		opts.NodeCheck = n.broker.Health
 	}
@@ -193,6 +194,15 @@ func (n *node) runWorker(ctx context.Context, timeout time.Duration) error {
 		return errors.Join(err, werr)
 	case <-time.After(timeout):
 		return errors.Join(err, fmt.Errorf("the worker did not stop within %v; what was not committed is done again after the next start", timeout))
+	}
+}
+
+// oneReplica asks for what the bundled broker can do, one replica, where the user did not ask for a number.
+func oneReplica(props map[string]string) {
+	for _, topic := range []string{"config", "offset", "status"} {
+		if k := topic + ".storage.replication.factor"; props[k] == "" {
+			props[k] = "1"
+		}
 	}
 }
 

@@ -146,14 +146,18 @@ var openPrefixes = []string{
 	"connector.client.config.override.policy", "broker.",
 }
 
-// unknown lists keys that nothing reads, each with the nearest known name.
+// unknown lists keys that nothing reads, each with the known name it may be a misspelling of.
 func (s *settings) unknown(known []string) []string {
 	var out []string
 	for k := range s.values {
 		if contains(known, k) || hasOpenPrefix(k) {
 			continue
 		}
-		out = append(out, fmt.Sprintf("%s (from %s) is not a known key; did you mean %s?", k, s.origin[k], nearest(k, known)))
+		problem := fmt.Sprintf("%s (from %s) is not a known key", k, s.origin[k])
+		if near := nearest(k, known); distance(k, near) <= len(k)/3 { // farther ones are no typos
+			problem += "; did you mean " + near + "?"
+		}
+		out = append(out, problem)
 	}
 	sort.Strings(out)
 	return out

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/penstockio/penstock/worker"
 )
 
 func write(t *testing.T, name, content string) string {
@@ -81,5 +83,33 @@ func TestLoggerNamesWhatIsWrong(t *testing.T) {
 	}
 	if _, err := logger("info", "xml"); err == nil || !strings.Contains(err.Error(), "log.format") {
 		t.Error(err)
+	}
+}
+
+func TestUnknownKeys(t *testing.T) {
+	for key, want := range map[string]string{
+		"grup.id":     "grup.id (from a flag) is not a known key; did you mean group.id?",
+		"unknown.key": "unknown.key (from a flag) is not a known key",
+		"x":           "x (from a flag) is not a known key",
+	} {
+		s, err := load("", nil, map[string]string{key: "1"}, knownKeys())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff([]string{want}, s.unknown(knownKeys())); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
+func TestBundledBrokerIsAskedForOneReplica(t *testing.T) {
+	props := map[string]string{"offset.storage.replication.factor": "3"}
+	oneReplica(props)
+	cfg, err := worker.FromProps(props)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, o, s := cfg.ConfigTopic.Replication, cfg.OffsetTopic.Replication, cfg.StatusTopic.Replication; c != 1 || o != 3 || s != 1 {
+		t.Errorf("replication factors are %d, %d and %d, want 1, the user's 3, and 1", c, o, s)
 	}
 }
