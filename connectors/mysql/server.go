@@ -162,6 +162,21 @@ func (s *server) variable(name string) (string, error) {
 	return text(r, 0, 1)
 }
 
+// account is the account the server took the user for, as a GRANT names it: its host need not be %.
+func (s *server) account(user string) string {
+	host := "%"
+	if r, err := s.Execute("SELECT CURRENT_USER()"); err == nil {
+		defer r.Close()
+		if got, err := text(r, 0, 0); err == nil {
+			if at := strings.LastIndexByte(got, '@'); at >= 0 {
+				user, host = got[:at], got[at+1:]
+			}
+		}
+	}
+	quote := strings.NewReplacer(`\`, `\\`, "'", "''").Replace
+	return fmt.Sprintf("'%s'@'%s'", quote(user), quote(host))
+}
+
 // validate checks a configuration against the server it names: each problem under the key that mends it.
 func validate(ctx context.Context, cfg Config) error {
 	if err := cfg.static(); err != nil {
@@ -202,8 +217,8 @@ func (s *server) check(cfg *Config) error {
 	}
 	if _, err := s.position(); err != nil {
 		if code(err) == mysql.ER_SPECIFIC_ACCESS_DENIED_ERROR {
-			return connectapi.ConfigError("database.user", fmt.Errorf("user %s may not read the server's log position: %w. Run: GRANT SELECT, RELOAD, SHOW DATABASES, REPLICATION SLAVE, REPLICATION CLIENT%s ON *.* TO '%s'@'%%'",
-				cfg.User, err, map[string]string{mysql.MariaDBFlavor: ", BINLOG MONITOR"}[s.flavor], cfg.User))
+			return connectapi.ConfigError("database.user", fmt.Errorf("user %s may not read the server's log position: %w. Run: GRANT SELECT, RELOAD, SHOW DATABASES, REPLICATION SLAVE, REPLICATION CLIENT%s ON *.* TO %s",
+				cfg.User, err, map[string]string{mysql.MariaDBFlavor: ", BINLOG MONITOR"}[s.flavor], s.account(cfg.User)))
 		}
 		return err
 	}

@@ -74,7 +74,7 @@ func (k *task) consistent() (logPosition, error) {
 	}
 	if _, err := k.srv.Execute("FLUSH TABLES WITH READ LOCK"); err != nil {
 		if code(err) == mysql.ER_SPECIFIC_ACCESS_DENIED_ERROR {
-			return logPosition{}, fmt.Errorf("user %s may not take the global read lock: GRANT RELOAD ON *.* TO '%s'@'%%': %w", k.cfg.User, k.cfg.User, err)
+			return logPosition{}, fmt.Errorf("user %s may not take the global read lock: GRANT RELOAD ON *.* TO %s: %w", k.cfg.User, k.srv.account(k.cfg.User), err)
 		}
 		return logPosition{}, fmt.Errorf("taking the global read lock within snapshot.lock.timeout.ms=%d (a long query may hold it back: see SHOW PROCESSLIST): %w", k.cfg.LockTimeout, err)
 	}
