@@ -27,5 +27,8 @@ func (s slogger) Level() kgo.LogLevel {
 }
 
 func (s slogger) Log(level kgo.LogLevel, msg string, kv ...any) {
+	if msg == "unable to open connection to broker" {
+		level = kgo.LogLevelInfo // each client says it at each try; who needs the connection tells what fails
+	}
 	s.log.Log(context.Background(), levels[level], msg, kv...)
 }
