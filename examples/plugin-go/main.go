@@ -2,7 +2,7 @@
 //
 // Build it and drop it into the worker's plugin folder:
 //
-//	go build -o ../../bin/plugins/ticker .
+//	go build -o ../../bin/plugins/penstock-connector-hello .
 //
 // then POST {"name":"t","config":{"connector.class":"ticker","topic":"ticks"}} to /connectors.
 package main
