@@ -246,6 +246,30 @@ func TestDeafProcess(t *testing.T) {
 	}
 }
 
+// C082: a process that answers nothing is killed, and whoever waits for it learns why. One that does answer is left alone.
+func TestSilentProcessIsKilled(t *testing.T) {
+	path := plugintest.Build(t, "connect-api/internal/testplugin")
+	p := plugintest.Start(t, host.Options{Path: path, AnswerTimeout: 2 * time.Second})
+	healthy := plugintest.Start(t, host.Options{Path: path, AnswerTimeout: 2 * time.Second})
+	ctx := within(t, 30*time.Second)
+	s, err := p.OpenSink(ctx, host.SinkOptions{Connector: "files", Config: map[string]string{"dir": t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := syscall.Kill(p.PID(), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Recv(ctx)
+	var exit *host.ExitError
+	if !errors.As(err, &exit) || !strings.Contains(exit.Status, "had not answered for 2s") {
+		t.Fatalf("%v", err)
+	}
+	if err := healthy.Err(); err != nil {
+		t.Fatalf("one that answers was killed too: %v", err)
+	}
+}
+
 // When the host dies, however it dies, its plugins go.
 func TestNoOrphanOfAKilledHost(t *testing.T) {
 	if addr := os.Getenv("PENSTOCK_TEST_HOST"); addr != "" {

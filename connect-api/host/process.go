@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-plugin"
@@ -32,6 +33,7 @@ type Options struct {
 	StartTimeout    time.Duration // until the plugin answers; 0: 10 s
 	CallTimeout     time.Duration // of Describe, Validate, Tasks, Alter, Deleted, and of opening a stream; 0: 60 s
 	Grace           time.Duration // for a plugin asked to end; 0: 5 s
+	AnswerTimeout   time.Duration // a process whose server is silent for so long is killed; 0: 30 s
 	MaxMessageBytes int           // of a message, and so of a record; 0: 64 MiB
 }
 
@@ -42,6 +44,7 @@ func (o *Options) defaults() error {
 	o.StartTimeout = cmp.Or(o.StartTimeout, 10*time.Second)
 	o.CallTimeout = cmp.Or(o.CallTimeout, time.Minute)
 	o.Grace = cmp.Or(o.Grace, 5*time.Second)
+	o.AnswerTimeout = cmp.Or(o.AnswerTimeout, 30*time.Second)
 	o.MaxMessageBytes = cmp.Or(o.MaxMessageBytes, connectpb.DefaultMaxMessage)
 	if o.MaxMessageBytes < 1<<16 || o.MaxMessageBytes > connectpb.MaxMessage {
 		return fmt.Errorf("starting plugin %s: a message limit of %d bytes is not between 64 KiB and 2 GiB", o.Path, o.MaxMessageBytes)
@@ -63,6 +66,7 @@ type Process struct {
 	done      chan struct{} // closed when the process is gone and its output read
 	exited    chan struct{} // closed when the process is gone
 	status    string        // valid once exited is closed
+	hung      atomic.Bool   // it was killed because it did not answer
 	readers   sync.WaitGroup
 	stopping  chan struct{}
 	stopOnce  sync.Once
@@ -96,6 +100,7 @@ func Start(ctx context.Context, o Options) (*Process, error) {
 		p.destroy()
 		return nil, err
 	}
+	go p.watch()
 	return p, nil
 }
 
@@ -191,7 +196,7 @@ func (p *Process) Done() <-chan struct{} { return p.done }
 func (p *Process) Err() error {
 	select {
 	case <-p.done:
-		return &ExitError{Path: p.opts.Path, Status: p.status, Stderr: p.Stderr()}
+		return &ExitError{Path: p.opts.Path, Status: p.ending(), Stderr: p.Stderr()}
 	default:
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -413,4 +414,40 @@ func TestSinkBeforeItsTopic(t *testing.T) {
 	produce(t, s, value("later-2", "b"))
 	testenv.Eventually(t, 20*time.Second, "the second named topic is read", func() bool { return readFile(t, byName) == "a\nb\n" })
 	testenv.Eventually(t, 20*time.Second, "the second topic that matches is read", func() bool { return readFile(t, byPattern) == "a\nb\n" })
+}
+
+// TestStopOfAPluginThatReceivesNothing: a frozen plugin with records backed up in front of it can be stopped, deleted and made
+// again.
+func TestStopOfAPluginThatReceivesNothing(t *testing.T) {
+	s := server(t, "file")
+	out := filepath.Join(s.Dir, "out")
+	var recs []*kgo.Record
+	for i := range 10 {
+		recs = append(recs, value("frozen", strconv.Itoa(i)))
+	}
+	produce(t, s, recs...)
+	s.Create(t, "frozen", fileSink(out, "frozen"))
+	testenv.Eventually(t, 10*time.Second, "the first records are written", func() bool { return len(lines(readFile(t, out))) == 10 })
+	pid := plugin(t, s, "file")[0]
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	recs = nil
+	for i := range 20_000 {
+		recs = append(recs, value("frozen", strings.Repeat("x", 1000)+strconv.Itoa(i)))
+	}
+	produce(t, s, recs...)
+	time.Sleep(2 * time.Second) // until nothing moves
+	if a := call(t, s, "DELETE", "/connectors/frozen", ""); a.code != 204 {
+		t.Fatalf("%d %s", a.code, a.body)
+	}
+	testenv.Eventually(t, 20*time.Second, "the frozen process is gone", func() bool { return !alive(pid) })
+	s.Create(t, "frozen", fileSink(out, "frozen"))
+	testenv.Eventually(t, 20*time.Second, "every record is written", func() bool {
+		got := map[string]bool{}
+		for _, l := range lines(readFile(t, out)) {
+			got[l] = true
+		}
+		return len(got) == 20_010
+	})
 }

@@ -148,6 +148,8 @@ func (t *Task) Run(ctx context.Context) error {
 		}
 		stopData()
 	}()
+	stopped := make(chan struct{})
+	wg.Go(func() { t.cutOff(ctx, stopped) })
 	err = t.data(data)
 	stopData()
 	if err != nil && ctx.Err() == nil {
@@ -155,6 +157,7 @@ func (t *Task) Run(ctx context.Context) error {
 		t.fail(err)
 	}
 	clean := t.finish(work, ctx.Err())
+	close(stopped)
 	t.stream.Close()
 	cancel()
 	wg.Wait()
@@ -168,6 +171,23 @@ func (t *Task) Run(ctx context.Context) error {
 		return err
 	}
 	return clean
+}
+
+// cutOff ends the stream when the task has not stopped within the drain time after ctx ended: a plugin that receives nothing
+// any more holds a Send back, and even a Flush.
+func (t *Task) cutOff(ctx context.Context, stopped <-chan struct{}) {
+	select {
+	case <-ctx.Done():
+	case <-stopped:
+		return
+	}
+	timer := time.NewTimer(t.Drain)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		t.stream.Close()
+	case <-stopped:
+	}
 }
 
 func cancelOn(err error, cancel context.CancelFunc) {
@@ -190,7 +210,7 @@ func (t *Task) finish(work context.Context, why error) error {
 	}
 	drain, cancel := context.WithTimeout(work, t.Drain)
 	defer cancel()
-	// A plugin that receives nothing any more holds even a Flush back: its stream ends with the drain time.
+	// After a failure there is no cutOff.
 	defer context.AfterFunc(drain, t.stream.Close)()
 	if err := t.flushAndCommit(drain, true); err != nil {
 		return fmt.Errorf("the task did not drain within %v and was cut off; what was not committed is read again: %w", t.Drain, err)

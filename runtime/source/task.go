@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -66,6 +67,7 @@ type Task struct {
 	failed   chan struct{} // closed on the first failure of a row or a commit
 	failure  error
 	draining chan struct{} // closed when stopping: positions are committed at once
+	cutOff   atomic.Bool   // the drain time is over
 	known    map[string]bool
 	arena    []byte
 }
@@ -108,7 +110,7 @@ func (t *Task) Run(ctx context.Context) error {
 		return t.failure
 	default:
 	}
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+	if err != nil && t.cutOff.Load() {
 		return fmt.Errorf("the task did not drain within %v and was cut off; what was not committed is read again", t.Drain)
 	}
 	return err
@@ -129,12 +131,11 @@ func (t *Task) watchStop(ctx, work context.Context, cancel context.CancelFunc) (
 			return
 		}
 		close(t.draining)
+		// A plugin that receives nothing any more holds even Stop back: its stream ends with the drain time.
+		cut := time.AfterFunc(t.Drain, func() { t.cutOff.Store(true); cancel(); t.stream.Close() })
+		defer cut.Stop()
 		_ = t.stream.Stop() // a broken stream shows in Recv
-		timer := time.NewTimer(t.Drain)
-		defer timer.Stop()
 		select {
-		case <-timer.C:
-			cancel()
 		case <-t.failed:
 			cancel()
 		case <-quit:
