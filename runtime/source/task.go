@@ -10,11 +10,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	connectapi "github.com/penstockio/penstock/connect-api"
 	"github.com/penstockio/penstock/connect-api/host"
 	"github.com/penstockio/penstock/runtime/convert"
+	"github.com/penstockio/penstock/runtime/kafka"
 	"github.com/penstockio/penstock/runtime/policy"
 	"github.com/penstockio/penstock/runtime/transform"
 )
@@ -181,6 +183,25 @@ func (t *Task) endOfInput(ctx, work context.Context) {
 	}
 }
 
+// produceError says which record could not be produced, and for one that is too large which limits to raise.
+func produceError(r *kgo.Record, err error) error {
+	err = fmt.Errorf("producing a record of %d bytes with key %s: %w", len(r.Key)+len(r.Value), shortened(r.Key), err)
+	if errors.Is(err, kerr.MessageTooLarge) {
+		err = fmt.Errorf("%w: to let it through, raise producer.override.max.request.size of the connector (%d bytes unless it is set), and max.message.bytes "+
+			"of topic %s or message.max.bytes of the broker", err, kafka.MaxRecord, r.Topic)
+	}
+	return err
+}
+
+// shortened shows the beginning of a key.
+func shortened(key []byte) string {
+	const most = 100
+	if len(key) > most {
+		return fmt.Sprintf("%q and %d bytes more", key[:most], len(key)-most)
+	}
+	return fmt.Sprintf("%q", key)
+}
+
 // handle hands one batch on. Its bytes stay until every row is safe (I3).
 func (t *Task) handle(ctx context.Context, b *host.SourceBatch) error {
 	entry := t.ledger.add(b.ID, b.Positions, b.Release)
@@ -190,7 +211,7 @@ func (t *Task) handle(ctx context.Context, b *host.SourceBatch) error {
 			return // cut off: not safe, and no failure of its own
 		}
 		if err != nil {
-			err = t.Policy.Failed(policy.KafkaProduce, connectapi.Origin{Topic: r.Topic, Offset: -1}, fmt.Errorf("producing a record of %d bytes: %w", len(r.Key)+len(r.Value), err))
+			err = t.Policy.Failed(policy.KafkaProduce, connectapi.Origin{Topic: r.Topic, Offset: -1}, produceError(r, err))
 		}
 		if err != nil {
 			t.fail(err)
