@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -68,6 +69,7 @@ type Penstock struct {
 	Broker     string // host:port
 	PluginPath string
 	Args       []string
+	node       []string // which node it is, and what such a one alone is told
 	p          *process
 }
 
@@ -85,6 +87,7 @@ func NewPenstock(t testing.TB, plugins []string, args ...string) *Penstock {
 		Dir: dir, REST: "http://127.0.0.1:" + strconv.Itoa(FreePort()), Broker: "127.0.0.1:" + strconv.Itoa(FreePort()),
 		PluginPath: filepath.Join(dir, "plugins"), Args: args,
 	}
+	s.node = []string{"server", "--data-dir", filepath.Join(dir, "data"), "--broker-listen", s.Broker}
 	if err := os.Mkdir(s.PluginPath, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -119,10 +122,7 @@ func (s *Penstock) TryStart() error {
 	if err != nil {
 		return err
 	}
-	args := append([]string{
-		"server", "--data-dir", filepath.Join(s.Dir, "data"), "--plugin-path", s.PluginPath,
-		"--rest-listen", strings.TrimPrefix(s.REST, "http://"), "--broker-listen", s.Broker,
-	}, s.Args...)
+	args := slices.Concat(s.node, []string{"--plugin-path", s.PluginPath, "--rest-listen", strings.TrimPrefix(s.REST, "http://")}, s.Args)
 	cmd := exec.Command(filepath.Join(bin, "penstock"), args...)
 	cmd.Dir = s.Dir
 	if s.p, err = start(filepath.Join(s.Dir, "log"), cmd); err != nil {
@@ -130,7 +130,7 @@ func (s *Penstock) TryStart() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
-	return s.p.await(ctx, "penstock server", func() bool { return s.Healthy() })
+	return s.p.await(ctx, "penstock "+s.node[0], func() bool { return s.Healthy() })
 }
 
 // Healthy asks once.
@@ -156,7 +156,7 @@ func (s *Penstock) Kill() { s.p.kill() }
 func (s *Penstock) Stop() error {
 	s.p.stopAlone(40 * time.Second)
 	if !s.p.cmd.ProcessState.Success() {
-		return fmt.Errorf("penstock server: %s\n%s", s.p.cmd.ProcessState, s.p.tail())
+		return fmt.Errorf("penstock %s: %s\n%s", s.node[0], s.p.cmd.ProcessState, s.p.tail())
 	}
 	return nil
 }
