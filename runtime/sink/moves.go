@@ -43,7 +43,10 @@ func (t *Task) events(ctx context.Context) error {
 		case *host.Flushed:
 			signal(t.flushed)
 		case *host.Assigned:
-			t.assigned <- e
+			select {
+			case t.assigned <- e:
+			case <-ctx.Done():
+			}
 		case *host.Revoked:
 			signal(t.revoked)
 		case *host.Seek:
@@ -101,7 +104,7 @@ func (t *Task) onAssigned(ctx context.Context, offsets map[string]map[int32]kgo.
 		return offsets, err
 	}
 	for tp, o := range from {
-		if o >= 0 && o != at[tp] {
+		if was, asked := at[tp]; asked && o >= 0 && o != was {
 			offsets[tp.Topic][tp.Partition] = kgo.NewOffset().At(o)
 		}
 	}
@@ -109,6 +112,10 @@ func (t *Task) onAssigned(ctx context.Context, offsets map[string]map[int32]kgo.
 }
 
 func (t *Task) assign(ctx context.Context, at connectapi.Offsets) (connectapi.Offsets, error) {
+	select {
+	case <-t.assigned: // an answer nobody waited for any more
+	default:
+	}
 	if err := t.stream.Assign(at); err != nil {
 		return nil, err
 	}
@@ -156,6 +163,10 @@ func (t *Task) release(ctx context.Context, gone map[string][]int32, tell func([
 		}
 	}
 	t.mu.Unlock()
+	select {
+	case <-t.revoked: // an answer nobody waited for any more
+	default:
+	}
 	if tell(tps) != nil {
 		return // the stream is broken; its end tells why
 	}

@@ -2,8 +2,10 @@ package herder
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -96,5 +98,21 @@ func TestTasksArePublishedAgain(t *testing.T) {
 	time.Sleep(2 * publishBackoff)
 	if k, _ := configs.Get("another's"); len(k.Tasks) != 0 {
 		t.Fatal("published tasks of a connector that another node owns")
+	}
+}
+
+// TestWritesAreRefusedOutsideTheGroup: a node that lost its place does not wait for a cluster that does not answer.
+func TestWritesAreRefusedOutsideTheGroup(t *testing.T) {
+	h := New(slog.New(slog.NewTextHandler(io.Discard, nil)))
+	end, err := h.beginWrite()
+	if err != nil {
+		t.Fatal(err)
+	}
+	end()
+	h.lost = errors.New("kafka is away")
+	for name, write := range map[string]func(context.Context, string) error{"pause": h.Pause, "resume": h.Resume, "stop": h.Stop, "delete": h.Delete} {
+		if err := write(t.Context(), "c"); err == nil || !strings.Contains(err.Error(), "nothing was changed") || !strings.Contains(err.Error(), "kafka is away") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

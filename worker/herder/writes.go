@@ -34,8 +34,11 @@ func (h *Herder) Create(ctx context.Context, r api.CreateRequest) (api.Connector
 	if err := h.check(ctx, cfg); err != nil {
 		return api.ConnectorInfo{}, err
 	}
-	h.write.Lock()
-	defer h.write.Unlock()
+	end, err := h.beginWrite()
+	if err != nil {
+		return api.ConnectorInfo{}, err
+	}
+	defer end()
 	if _, exists := h.Configs.Get(r.Name); exists {
 		return api.ConnectorInfo{}, api.Errorf(http.StatusConflict, "Connector %s already exists", r.Name)
 	}
@@ -44,6 +47,20 @@ func (h *Herder) Create(ctx context.Context, r api.CreateRequest) (api.Connector
 	}
 	h.Log.Info("connector created", "connector", r.Name, "class", cfg["connector.class"])
 	return h.Info(r.Name)
+}
+
+// beginWrite waits for the turn to write to the config topic. A node that is out of its group says so at once: it does not
+// reach the cluster, or others decide meanwhile.
+func (h *Herder) beginWrite() (end func(), err error) {
+	h.mu.Lock()
+	lost := h.lost
+	h.mu.Unlock()
+	if lost != nil {
+		return nil, api.Errorf(http.StatusInternalServerError,
+			"This worker is out of its group, so nothing was changed; try again when /health is healthy: %v", lost)
+	}
+	h.write.Lock()
+	return h.write.Unlock, nil
 }
 
 func initialState(s string) (topics.TargetState, error) {
@@ -72,8 +89,11 @@ func (h *Herder) PutConfig(ctx context.Context, name string, cfg api.Config) (ap
 }
 
 func (h *Herder) put(ctx context.Context, name string, cfg map[string]string) (api.ConnectorInfo, bool, error) {
-	h.write.Lock()
-	defer h.write.Unlock()
+	end, err := h.beginWrite()
+	if err != nil {
+		return api.ConnectorInfo{}, false, err
+	}
+	defer end()
 	before, exists := h.Configs.Get(name)
 	if err := h.Configs.PutConnector(ctx, name, cfg, nil); err != nil {
 		return api.ConnectorInfo{}, false, err
@@ -145,8 +165,11 @@ func validateError(err error) error {
 
 // Delete removes a connector; its offsets and consumer group stay, as in Kafka Connect.
 func (h *Herder) Delete(ctx context.Context, name string) error {
-	h.write.Lock()
-	defer h.write.Unlock()
+	end, err := h.beginWrite()
+	if err != nil {
+		return err
+	}
+	defer end()
 	if _, ok := h.Configs.Get(name); !ok {
 		return notFound(name)
 	}
@@ -173,8 +196,11 @@ func (h *Herder) Stop(ctx context.Context, name string) error {
 }
 
 func (h *Herder) target(ctx context.Context, name string, s topics.TargetState, empty bool) error {
-	h.write.Lock()
-	defer h.write.Unlock()
+	end, err := h.beginWrite()
+	if err != nil {
+		return err
+	}
+	defer end()
 	if _, ok := h.Configs.Get(name); !ok {
 		return api.Errorf(http.StatusNotFound, "Unknown connector %s", name)
 	}
