@@ -21,6 +21,7 @@ if [ "$what" = tests ]; then
   need mvn maven
   need unzip unzip
   need gcc gcc # go test -race
+  [ -e /usr/include/pthread.h ] || packages+=(libc6-dev)
   need python3 python3
   python3 -c 'import ensurepip' > /dev/null 2>&1 || packages+=(python3-venv)
 fi
