@@ -20,6 +20,7 @@ if [ "$what" = tests ]; then
   need javac default-jdk-headless
   need mvn maven
   need unzip unzip
+  need curl curl
   need gcc gcc # go test -race
   [ -e /usr/include/pthread.h ] || packages+=(libc6-dev)
   need python3 python3
