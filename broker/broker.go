@@ -112,7 +112,11 @@ func (b *Broker) compose(cfg Config, set settings, log *slog.Logger, reg prometh
 	if auth == nil {
 		auth = kafka.AllowAll{}
 	}
-	b.txns = txn.New(b.store, int32(set.num(txnMaxTimeoutMs)), log)
+	b.txns = txn.New(b.store, b.groups, txn.Config{
+		MaxTimeoutMs: int32(set.num(txnMaxTimeoutMs)),
+		CheckEvery:   set.ms(txnCheckMs),
+		Expiration:   set.ms(txnIDExpirationMs),
+	}, log, reg)
 	b.topics.OnDelete(func(t *topic.Topic) { b.groups.ForgetTopic(t.ID) })
 	b.server = kafka.New(kafka.Config{
 		NodeID:        int32(set.num(nodeID)),
@@ -151,8 +155,8 @@ func (b *Broker) Start(ctx context.Context) error {
 		return fmt.Errorf("starting the broker: %w", err)
 	}
 	b.topics.Started()
-	b.txns.Started()
 	b.groups.Started(func(id topic.ID) bool { return b.topics.GetID(id) != nil })
+	b.txns.Started() // after the groups: it finishes what was decided
 	b.started = true
 	for _, l := range b.listeners {
 		b.accepting.Go(func() {
@@ -247,6 +251,7 @@ func (b *Broker) Close(ctx context.Context) error {
 	drained := b.server.Drain(ctx)
 	b.closeListeners()
 	b.accepting.Wait()
+	b.txns.Close()
 	b.groups.Close()
 	if err := errors.Join(drained, b.store.Close(context.WithoutCancel(ctx))); err != nil {
 		return fmt.Errorf("closing the broker: %w", err)

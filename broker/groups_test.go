@@ -226,8 +226,15 @@ func TestTransactionalIDFencesEarlierHolders(t *testing.T) {
 	if err != nil || two.ProducerID != one.ProducerID || two.Epoch != one.Epoch+1 {
 		t.Fatalf("%+v then %+v: %v", one, two, err)
 	}
-	retry, err := b.txns.Init(t.Context(), "t", 1000, one.ProducerID, one.Epoch)
-	if err != nil || retry.Epoch != two.Epoch {
+	if _, err := b.txns.Init(t.Context(), "t", 1000, one.ProducerID, one.Epoch); !errors.Is(err, kerr.ProducerFenced) {
+		t.Fatalf("an earlier holder took the id back: %v", err)
+	}
+	three, err := b.txns.Init(t.Context(), "t", 1000, two.ProducerID, two.Epoch)
+	if err != nil || three.Epoch != two.Epoch+1 {
+		t.Fatalf("%+v then %+v: %v", two, three, err)
+	}
+	retry, err := b.txns.Init(t.Context(), "t", 1000, two.ProducerID, two.Epoch)
+	if err != nil || retry.Epoch != three.Epoch {
 		t.Fatalf("a repeated request gets the same answer: %+v, %v", retry, err)
 	}
 	if _, err := b.txns.Init(t.Context(), "t", 1000, one.ProducerID+1, 0); !errors.Is(err, kerr.ProducerFenced) {

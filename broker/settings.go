@@ -41,6 +41,8 @@ const (
 	groupMaxSize       = "group.max.size"
 	offsetMetadataMax  = "offset.metadata.max.bytes"
 	offsetsRetention   = "offsets.retention.minutes"
+	txnCheckMs         = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+	txnIDExpirationMs  = "transactional.id.expiration.ms"
 	txnMaxTimeoutMs    = "transaction.max.timeout.ms"
 	defaultReplication = "default.replication.factor"
 )
@@ -68,6 +70,8 @@ var own = []Key{
 	{Name: offsetsRetention, Type: topic.Int, Default: "10080", min: 1, max: hugeInt, Doc: "How long an empty group keeps its committed offsets."},
 	{Name: clampReplicas, Type: topic.Boolean, Default: "true", Doc: "Accept topics with any replication factor and make one replica. Not a Kafka setting."},
 	{Name: requestMaxBytes, Type: topic.Int, Default: "104857600", min: mib, max: 1 << 30, Doc: "Largest request."},
+	{Name: txnCheckMs, Type: topic.Int, Default: "10000", min: 1, max: hugeInt, Doc: "How often transactions past their timeout are looked for."},
+	{Name: txnIDExpirationMs, Type: topic.Int, Default: "604800000", min: 1, max: hugeInt, Doc: "How long a transactional id that nobody uses is kept."},
 	{Name: txnMaxTimeoutMs, Type: topic.Int, Default: "900000", min: 1, max: hugeInt, Doc: "Longest transaction a producer may ask for."},
 }
 

@@ -22,7 +22,7 @@ func (c *Coordinator) List(states []string) []Listed {
 	for _, g := range c.all() {
 		g.mu.Lock()
 		l := Listed{ID: g.id, ProtocolType: g.protocolType, State: g.state}
-		idle := len(g.members) == 0 && len(g.offsets) == 0 && !g.recorded && len(g.pending) == 0
+		idle := len(g.members) == 0 && len(g.offsets) == 0 && len(g.staged) == 0 && !g.recorded && len(g.pending) == 0
 		g.mu.Unlock()
 		if l.State == Dead || idle {
 			continue
@@ -84,6 +84,10 @@ func (c *Coordinator) Delete(id string) error {
 	g := c.lock(id, false)
 	if g == nil {
 		return fmt.Errorf("deleting group %q: %w", id, kerr.GroupIDNotFound)
+	}
+	if len(g.staged) > 0 {
+		g.mu.Unlock()
+		return fmt.Errorf("deleting group %q: a transaction that is still open commits offsets to it: %w", id, kerr.NonEmptyGroup)
 	}
 	if len(g.members) > 0 || len(g.pending) > 0 || g.state != Empty {
 		n := len(g.members)

@@ -55,7 +55,7 @@ func New(st store.API, cfg Config, log *slog.Logger, reg prometheus.Registerer) 
 	return c
 }
 
-// Started tells the coordinator that the store's replay is over: members get fresh session timers (I6), and offsets of
+// Started tells the coordinator that the store's replay is over: members get fresh session timers (I7), and offsets of
 // topics that are gone are dropped.
 func (c *Coordinator) Started(exists func(topic.ID) bool) {
 	c.mu.Lock()
@@ -69,6 +69,13 @@ func (c *Coordinator) Started(exists func(topic.ID) bool) {
 		for id := range g.offsets {
 			if !exists(id) {
 				gone = append(gone, id)
+			}
+		}
+		for _, s := range g.staged {
+			for id := range s.offsets {
+				if !exists(id) {
+					gone = append(gone, id)
+				}
 			}
 		}
 		g.forget(gone)

@@ -11,7 +11,9 @@
 //	I3  Of two commits of one partition the one appended later stands, whichever is answered first.
 //	I4  Timers run on the monotonic clock: a suspended machine or a moved wall clock expires nobody.
 //	I5  A member whose request is parked does not expire; one that is merely slow to sync does.
-//	I6  Members that joined over the connection inside the process died with it: a restart restores all others, with
+//	I6  Offsets committed through a transaction are durable when that is answered, and nobody sees them before the
+//	    transaction's end, which decides on all of them at once.
+//	I7  Members that joined over the connection inside the process died with it: a restart restores all others, with
 //	    fresh session timers.
 //
 // Lock order: a group's mu, then the coordinator's. Appends happen under a group's mu, so that the log has a group's

@@ -51,8 +51,9 @@ type group struct {
 	storing    bool // an assignment is on its way to the log
 
 	offsets    map[topic.ID]map[int32]committed
-	stateSince int64 // Unix ms: since when it is in a state that offsets' retention looks at
-	recorded   bool  // there is a group record in the log
+	staged     map[int64]*staging // offsets of open transactions, by producer id
+	stateSince int64              // Unix ms: since when it is in a state that offsets' retention looks at
+	recorded   bool               // there is a group record in the log
 	unknown    []byte
 }
 
@@ -65,6 +66,7 @@ func newGroup(c *Coordinator, id string) *group {
 		static:     map[string]string{},
 		pending:    map[string]*time.Timer{},
 		offsets:    map[topic.ID]map[int32]committed{},
+		staged:     map[int64]*staging{},
 		stateSince: time.Now().UnixMilli(),
 	}
 }
@@ -166,7 +168,7 @@ func (g *group) remove(m *member, why error) {
 	}
 }
 
-// restored sets a group going after a restart (I6).
+// restored sets a group going after a restart (I7).
 func (g *group) restored() {
 	ghosts := 0
 	for _, id := range slices.Clone(g.order) {

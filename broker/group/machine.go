@@ -13,6 +13,8 @@ import (
 
 // The index holds a group's record under PrefixGroup and its id, and one offset under PrefixOffset, the group's id with
 // two bytes of length before it, the topic's id and the partition. An offset's value is a commit of that one partition.
+// An offset that waits for the end of a transaction has the highest bit of the length set, which no group's id reaches,
+// and the producer's id before the topic's.
 
 func groupKey(id string) []byte { return append([]byte{byte(index.PrefixGroup)}, id...) }
 
@@ -21,6 +23,18 @@ func offsetKey(group string, e *OffsetEntry) []byte {
 	k = append(k, byte(index.PrefixOffset))
 	k = binary.BigEndian.AppendUint16(k, uint16(len(group)))
 	k = append(k, group...)
+	k = append(k, e.Topic[:]...)
+	return binary.BigEndian.AppendUint32(k, uint32(e.Partition))
+}
+
+const stagedBit = 0x8000
+
+func stagedKey(group string, producer int64, e *OffsetEntry) []byte {
+	k := make([]byte, 0, 3+len(group)+8+len(e.Topic)+4)
+	k = append(k, byte(index.PrefixOffset))
+	k = binary.BigEndian.AppendUint16(k, uint16(len(group))|stagedBit)
+	k = append(k, group...)
+	k = binary.BigEndian.AppendUint64(k, uint64(producer))
 	k = append(k, e.Topic[:]...)
 	return binary.BigEndian.AppendUint32(k, uint32(e.Partition))
 }
@@ -74,7 +88,7 @@ func (a groupApplier) replay(payload []byte, install bool) (id string, deleted b
 	}
 	g.c = c
 	if old != nil {
-		g.offsets = old.offsets
+		g.offsets, g.staged = old.offsets, old.staged
 	}
 	c.groups[g.id] = g
 	return g.id, false, nil
@@ -105,57 +119,82 @@ func (groupApplier) Restore(version uint8, r io.Reader, newBatch func() *index.B
 // Load fills memory from the index.
 func (a offsetApplier) Load(db *index.DB) error {
 	return machine.EachKey(db, index.PrefixOffset, func(k, v []byte) error {
-		group, at, entries, err := decodeOffsets(v)
+		r, err := decodeOffsets(v)
 		if err != nil {
 			return fmt.Errorf("reading key %q from the index: %w", k, err)
 		}
-		a.replay(group, at, entries)
+		a.replay(&r)
 		return nil
 	})
 }
 
-func (a offsetApplier) replay(id string, at int64, entries []OffsetEntry) {
+func (a offsetApplier) replay(r *commitRecord) {
 	c := a.c
 	c.mu.Lock()
-	g := c.groups[id]
+	g := c.groups[r.group]
 	if g == nil {
-		g = newGroup(c, id)
-		g.stateSince = at
-		c.groups[id] = g
+		g = newGroup(c, r.group)
+		g.stateSince = r.at
+		c.groups[r.group] = g
 	}
 	c.mu.Unlock()
 	g.mu.Lock()
-	g.install(entries, at, 0)
-	empty := len(g.offsets) == 0 && !g.recorded
+	switch {
+	case r.producer < 0:
+		g.install(r.entries, r.at, 0)
+	case r.fate == waiting:
+		g.stage(r.producer, r.entries)
+	default:
+		delete(g.staged, r.producer)
+		if r.fate == confirmed {
+			g.install(r.entries, r.at, 0)
+		}
+	}
+	empty := len(g.offsets) == 0 && len(g.staged) == 0 && !g.recorded
 	g.mu.Unlock()
 	if empty { // the last offset of a deleted group
 		c.mu.Lock()
-		delete(c.groups, id)
+		delete(c.groups, r.group)
 		c.mu.Unlock()
 	}
 }
 
 // Apply writes the frame's offsets into the index, and into memory while the store starts.
 func (a offsetApplier) Apply(f commitlog.Frame, b *index.Batch) error {
-	group, at, entries, err := decodeOffsets(f.Payload)
+	r, err := decodeOffsets(f.Payload)
 	if err != nil {
 		return fmt.Errorf("applying the frame at %d: %w", f.Position, err)
 	}
 	if !a.c.isLive() {
-		a.replay(group, at, entries)
+		a.replay(&r)
 	}
-	for i := range entries {
-		e := &entries[i]
-		if e.deleted {
-			err = b.Delete(offsetKey(group, e))
-		} else {
-			err = b.Set(offsetKey(group, e), encodeOffsets(group, at, entries[i:i+1]))
-		}
-		if err != nil {
+	for i := range r.entries {
+		if err := r.apply(i, b); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// apply writes one entry of a frame into the index.
+func (r *commitRecord) apply(i int, b *index.Batch) error {
+	e := &r.entries[i]
+	one := *r
+	one.entries = r.entries[i : i+1]
+	if r.producer >= 0 {
+		key := stagedKey(r.group, r.producer, e)
+		if r.fate == waiting && !e.deleted {
+			return b.Set(key, one.encode())
+		}
+		if err := b.Delete(key); err != nil || r.fate != confirmed {
+			return err
+		}
+		one.producer, one.fate = -1, waiting
+	}
+	if e.deleted {
+		return b.Delete(offsetKey(r.group, e))
+	}
+	return b.Set(offsetKey(r.group, e), one.encode())
 }
 
 // Snapshot writes every key of the prefix.

@@ -169,6 +169,7 @@ func (c *Coordinator) CheckMember(id, memberID string, generation int32) error {
 
 // forget drops the offsets of topics. The caller holds the group's lock.
 func (g *group) forget(topics []topic.ID) {
+	g.unstage(topics)
 	var entries []OffsetEntry
 	for _, id := range topics {
 		for p := range g.offsets[id] {
@@ -274,7 +275,7 @@ func (g *group) expireOffsets(now int64) {
 			if g.protocolType != "" {
 				used = max(used, g.stateSince)
 			}
-			if used < before {
+			if used < before && !g.unstable(id, p) {
 				gone = append(gone, OffsetEntry{Topic: id, Partition: p, deleted: true})
 			}
 		}
@@ -285,7 +286,7 @@ func (g *group) expireOffsets(now int64) {
 		g.c.st.Append(store.Durable, store.Entry{Kind: commitlog.KindOffset, Payload: encodeOffsets(g.id, now, gone)})
 		g.install(gone, now, seq)
 	}
-	if len(g.offsets) == 0 && g.stateSince < before {
+	if len(g.offsets) == 0 && len(g.staged) == 0 && g.stateSince < before {
 		if g.recorded {
 			g.record(true)
 		}

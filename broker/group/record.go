@@ -152,13 +152,40 @@ func (g *group) decodeMember(b []byte) error {
 	return nil
 }
 
-// encodeOffsets gives the payload of a KindOffset frame: message Commit {group=1, time=2, repeated Entry {topic=1,
-// partition=2, offset=3, leader epoch+1=4, metadata=5, deleted=6} entry=3}.
+// fate is what becomes of offsets that belong to a transaction.
+type fate uint8
+
+const (
+	waiting   fate = iota // they wait for the transaction's end
+	confirmed             // the transaction committed: they are the group's
+	aborted               // it did not: they are gone
+)
+
+// commitRecord is a frame of offsets: committed at once, or by way of a transaction.
+type commitRecord struct {
+	group    string
+	at       int64 // Unix ms
+	entries  []OffsetEntry
+	producer int64 // of the transaction, -1: none
+	fate     fate
+}
+
+// encodeOffsets gives the payload of a KindOffset frame for offsets that belong to no transaction.
 func encodeOffsets(group string, at int64, entries []OffsetEntry) []byte {
-	b := machine.AppendString([]byte{recordVersion}, 1, group)
-	b = machine.AppendUint(b, 2, uint64(at))
+	r := commitRecord{group: group, at: at, entries: entries, producer: -1}
+	return r.encode()
+}
+
+// encode gives the payload of a KindOffset frame: message Commit {group=1, time=2, repeated Entry {topic=1, partition=2,
+// offset=3, leader epoch+1=4, metadata=5, deleted=6} entry=3, producer+1=4, fate=5}. The end of a transaction repeats its
+// offsets, so that applying it needs no other frame.
+func (r *commitRecord) encode() []byte {
+	b := machine.AppendString([]byte{recordVersion}, 1, r.group)
+	b = machine.AppendUint(b, 2, uint64(r.at))
+	b = machine.AppendUint(b, 4, uint64(r.producer+1))
+	b = machine.AppendUint(b, 5, uint64(r.fate))
 	var m []byte
-	for _, e := range entries {
+	for _, e := range r.entries {
 		m = machine.AppendBytes(m[:0], 1, e.Topic[:])
 		m = machine.AppendUint(m, 2, uint64(e.Partition))
 		m = machine.AppendUint(m, 3, uint64(e.Offset.Offset))
@@ -170,30 +197,41 @@ func encodeOffsets(group string, at int64, entries []OffsetEntry) []byte {
 	return b
 }
 
-func decodeOffsets(payload []byte) (group string, at int64, entries []OffsetEntry, err error) {
+func decodeOffsets(payload []byte) (commitRecord, error) {
+	r := commitRecord{producer: -1}
 	m, err := machine.Open(payload, recordVersion)
 	if err == nil {
 		err = machine.Walk(m, func(f machine.Field) error {
 			switch f.Number {
 			case 1:
-				group = string(f.Bytes)
+				r.group = string(f.Bytes)
 			case 2:
-				at = int64(f.Value)
+				r.at = int64(f.Value)
 			case 3:
 				e, err := decodeEntry(f.Bytes)
-				entries = append(entries, e)
+				r.entries = append(r.entries, e)
 				return err
+			case 4:
+				r.producer = int64(f.Value) - 1
+			case 5:
+				if f.Value > uint64(aborted) {
+					return fmt.Errorf("a transaction's end of kind %d, which this program does not know", f.Value)
+				}
+				r.fate = fate(f.Value)
 			}
 			return nil
 		})
 	}
-	if err == nil && group == "" {
+	if err == nil && r.group == "" {
 		err = errors.New("no group id")
 	}
-	if err != nil {
-		return "", 0, nil, fmt.Errorf("decoding committed offsets: %w", err)
+	if err == nil && (r.producer < -1 || r.producer < 0 && r.fate != waiting) {
+		err = fmt.Errorf("a transaction of producer %d", r.producer)
 	}
-	return group, at, entries, nil
+	if err != nil {
+		return commitRecord{}, fmt.Errorf("decoding committed offsets: %w", err)
+	}
+	return r, nil
 }
 
 func decodeEntry(b []byte) (e OffsetEntry, err error) {

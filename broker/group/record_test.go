@@ -74,12 +74,18 @@ func offsetsSample() []OffsetEntry {
 func TestOffsetBytes(t *testing.T) {
 	b := encodeOffsets("g", 1796000000000, offsetsSample())
 	golden(t, "offsets.bin", b)
-	g, at, es, err := decodeOffsets(b)
-	if err != nil || g != "g" || at != 1796000000000 {
-		t.Fatal(g, at, err)
+	want := commitRecord{group: "g", at: 1796000000000, entries: offsetsSample(), producer: -1}
+	back, err := decodeOffsets(b)
+	if d := cmp.Diff(want, back, cmp.AllowUnexported(commitRecord{}, OffsetEntry{})); d != "" || err != nil {
+		t.Error(d, err)
 	}
-	if d := cmp.Diff(offsetsSample(), es, cmp.AllowUnexported(OffsetEntry{})); d != "" {
-		t.Error(d)
+	for name, fate := range map[string]fate{"staged.bin": waiting, "txn-committed.bin": confirmed, "txn-aborted.bin": aborted} {
+		rec := commitRecord{group: "g", at: 1796000000000, entries: offsetsSample(), producer: 1234, fate: fate}
+		golden(t, name, rec.encode())
+		back, err := decodeOffsets(rec.encode())
+		if d := cmp.Diff(rec, back, cmp.AllowUnexported(commitRecord{}, OffsetEntry{})); d != "" || err != nil {
+			t.Error(d, err)
+		}
 	}
 }
 
@@ -87,6 +93,8 @@ func FuzzDecode(f *testing.F) {
 	f.Add(sample().encode(false))
 	f.Add(sample().encode(true))
 	f.Add(encodeOffsets("g", 1, offsetsSample()))
+	staged := commitRecord{group: "g", at: 1, entries: offsetsSample(), producer: 7, fate: confirmed}
+	f.Add(staged.encode())
 	f.Add([]byte{recordVersion, 0x4a, 0x02, 0x0a, 0x7f})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if g, deleted, err := decodeGroup(b); err == nil && !deleted {
@@ -98,9 +106,10 @@ func FuzzDecode(f *testing.F) {
 				t.Fatal("a second round differs")
 			}
 		}
-		if g, at, es, err := decodeOffsets(b); err == nil {
-			if _, _, again, err := decodeOffsets(encodeOffsets(g, at, es)); err != nil || len(again) != len(es) {
-				t.Fatalf("%d entries became %d: %v", len(es), len(again), err)
+		if r, err := decodeOffsets(b); err == nil {
+			again, err := decodeOffsets(r.encode())
+			if err != nil || len(again.entries) != len(r.entries) || again.producer != r.producer || again.fate != r.fate {
+				t.Fatalf("%+v became %+v: %v", r, again, err)
 			}
 		}
 	})

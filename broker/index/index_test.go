@@ -35,13 +35,14 @@ func open(t testing.TB, fs vfs.FS) *DB {
 func TestGolden(t *testing.T) {
 	head := Head{
 		LogStart: 5, Next: 1000, LocalStart: 5, TierEnd: -1, Epoch: 2, Bytes: 123456, MaxTime: 1_700_000_000_000, MaxTimeAt: 998,
-		AppendTime: true, Compact: true, RetainMs: -1, RetainSize: 1 << 30,
+		AppendTime: true, Compact: true, Aborts: true, RetainMs: -1, RetainSize: 1 << 30,
 	}
 	cp := Checkpoint{
 		LogUUID: [16]byte{1, 2, 3}, History: 1, Position: 1 << 28, Epoch: 7, Time: 1_700_000_000_000, Closed: true, Format: Format,
 		Machines: map[Prefix]uint8{PrefixTopic: 1, PrefixGroup: 3},
 	}
 	e := Entry{Last: 1000, Base: 990, Position: 1 << 28, Size: 4321, MaxTime: 1_700_000_000_000, Count: 11}
+	aborted := Aborted{Producer: 1234, First: 40, Last: 55, Stable: 50}
 	few := e
 	few.Count = 4
 	var out strings.Builder
@@ -53,7 +54,8 @@ func TestGolden(t *testing.T) {
 	line("head", HeadKey(7), AppendHead(nil, &head))
 	line("epoch", EpochKey(7, 2), AppendEpochStart(nil, 300))
 	line("producer key", ProducerKey(7, 1234), nil)
-	line("aborted key", AbortedKey(7, 55), nil)
+	line("aborted", AbortedKey(7, 55), AppendAborted(nil, &aborted))
+	line("open", OpenKey(7, 60), AppendOpen(nil, 1234))
 	line("checkpoint", CheckpointKey(), AppendCheckpoint(nil, &cp))
 	path := filepath.Join("testdata", "keys-and-values.txt")
 	if *update {
@@ -78,6 +80,12 @@ func TestGolden(t *testing.T) {
 	}
 	if got, err := DecodeCheckpoint(AppendCheckpoint(nil, &cp)); err != nil || !reflect.DeepEqual(got, cp) {
 		t.Errorf("%+v became %+v, %v", cp, got, err)
+	}
+	if got, err := DecodeAborted(AppendAborted(nil, &aborted)); err != nil || got != aborted {
+		t.Errorf("%+v became %+v, %v", aborted, got, err)
+	}
+	if got, err := DecodeOpen(AppendOpen(nil, 1234)); err != nil || got != 1234 {
+		t.Error(got, err)
 	}
 	if got, err := DecodeEpochStart(AppendEpochStart(nil, 300)); err != nil || got != 300 {
 		t.Error(got, err)
@@ -208,6 +216,8 @@ func FuzzValues(f *testing.F) {
 	e := Entry{Last: 1000, Base: 990, Position: 1 << 28, Size: 4321, MaxTime: 1_700_000_000_000, Count: 4}
 	f.Add(AppendEntry(nil, &e))
 	f.Add(AppendHead(nil, &Head{Next: 5, TierEnd: -1}))
+	f.Add(AppendAborted(nil, &Aborted{Producer: 7, First: 3, Last: 9, Stable: 5}))
+	f.Add(AppendOpen(nil, 7))
 	f.Add(AppendCheckpoint(nil, &Checkpoint{Machines: map[Prefix]uint8{'m': 1}}))
 	f.Fuzz(func(t *testing.T, v []byte) {
 		if e, err := DecodeEntry(1000, v); err == nil {
@@ -223,6 +233,16 @@ func FuzzValues(f *testing.F) {
 		if c, err := DecodeCheckpoint(v); err == nil {
 			if got, err := DecodeCheckpoint(AppendCheckpoint(nil, &c)); err != nil || !reflect.DeepEqual(got, c) {
 				t.Fatalf("%+v became %+v, %v", c, got, err)
+			}
+		}
+		if a, err := DecodeAborted(v); err == nil {
+			if got, err := DecodeAborted(AppendAborted(nil, &a)); err != nil || got != a {
+				t.Fatalf("%+v became %+v, %v", a, got, err)
+			}
+		}
+		if p, err := DecodeOpen(v); err == nil {
+			if got, err := DecodeOpen(AppendOpen(nil, p)); err != nil || got != p {
+				t.Fatalf("%d became %d, %v", p, got, err)
 			}
 		}
 		_, _ = DecodeEpochStart(v)

@@ -50,6 +50,14 @@ func AbortedKey(q uint32, marker int64) []byte {
 	return binary.BigEndian.AppendUint64(queueKey(PrefixAborted, q), uint64(marker))
 }
 
+// OpenKey is the key of an open transaction, by its first offset in the queue.
+func OpenKey(q uint32, first int64) []byte {
+	return binary.BigEndian.AppendUint64(queueKey(PrefixOpen, q), uint64(first))
+}
+
+// KeyOffset is the queue and offset in the key of an aborted or open transaction.
+func KeyOffset(key []byte) (q uint32, offset int64) { return BatchLast(key) }
+
 // QueueRange bounds the keys of one queue under a prefix.
 func QueueRange(p Prefix, q uint32) (from, to []byte) {
 	from = queueKey(p, q)

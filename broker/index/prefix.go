@@ -10,6 +10,7 @@ const (
 	PrefixHead       Prefix = 'h' // queue -> log start, next offset, epoch, …
 	PrefixProducer   Prefix = 'p' // queue, producer id -> epoch and last five batches
 	PrefixAborted    Prefix = 'x' // queue, marker offset -> aborted transaction
+	PrefixOpen       Prefix = 'y' // queue, first offset -> producer of an open transaction
 	PrefixEpoch      Prefix = 'e' // queue, leader epoch -> start offset
 	PrefixSegment    Prefix = 's' // store, segment, queue -> what of the queue lives there
 	PrefixTopic      Prefix = 'm' // broker/topic

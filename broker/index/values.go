@@ -16,7 +16,7 @@ const (
 )
 
 // Format is the version of keys and values; another one is rebuilt from the log.
-const Format = 1
+const Format = 2
 
 // Stores a place can name. The cold log and the tier are reserved.
 const (
@@ -99,6 +99,7 @@ type Head struct {
 	AppendTime bool
 	Compact    bool
 	Delete     bool
+	Aborts     bool // there were aborted transactions
 	RetainMs   int64
 	RetainSize int64
 }
@@ -107,6 +108,7 @@ const (
 	headAppendTime = 1 << iota
 	headCompact
 	headDelete
+	headAborts
 )
 
 // AppendHead encodes a head's value.
@@ -120,7 +122,7 @@ func AppendHead(b []byte, h *Head) []byte {
 	b = binary.AppendUvarint(b, uint64(h.Bytes))
 	b = binary.AppendVarint(b, h.MaxTime)
 	b = binary.AppendVarint(b, h.MaxTimeAt)
-	b = append(b, bit(h.AppendTime, headAppendTime)|bit(h.Compact, headCompact)|bit(h.Delete, headDelete))
+	b = append(b, bit(h.AppendTime, headAppendTime)|bit(h.Compact, headCompact)|bit(h.Delete, headDelete)|bit(h.Aborts, headAborts))
 	b = binary.AppendVarint(b, h.RetainMs)
 	return binary.AppendVarint(b, h.RetainSize)
 }
@@ -144,6 +146,7 @@ func DecodeHead(v []byte) (Head, error) {
 	}
 	flags := d.byte()
 	h.AppendTime, h.Compact, h.Delete = flags&headAppendTime != 0, flags&headCompact != 0, flags&headDelete != 0
+	h.Aborts = flags&headAborts != 0
 	h.RetainMs, h.RetainSize = d.varint(), d.varint()
 	if d.err == nil && (h.LogStart < 0 || h.Next < h.LogStart) {
 		d.err = errors.New("its values make no sense")

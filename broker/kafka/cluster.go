@@ -171,31 +171,3 @@ func (s *Server) listPartitionReassignments(c *call) kmsg.Response {
 	}
 	return resp
 }
-
-// initProducerID grants a producer id, or raises a transactional id's epoch, which fences its earlier holders.
-func (s *Server) initProducerID(c *call) kmsg.Response {
-	req := c.req.(*kmsg.InitProducerIDRequest)
-	resp := kmsg.NewPtrInitProducerIDResponse()
-	resp.Version = req.Version
-	resp.ProducerID, resp.ProducerEpoch = -1, -1
-	if req.TransactionalID == nil {
-		id, err := s.txns.NewProducerID(c.ctx)
-		if resp.ErrorCode = code(err); err == nil {
-			resp.ProducerID, resp.ProducerEpoch = id, 0
-		}
-		return resp
-	}
-	if !s.allow(c, Write, TxnResource, *req.TransactionalID) {
-		resp.ErrorCode = kerr.TransactionalIDAuthorizationFailed.Code
-		return resp
-	}
-	who, err := s.txns.Init(c.ctx, *req.TransactionalID, req.TransactionTimeoutMillis, req.ProducerID, req.ProducerEpoch)
-	resp.ErrorCode = code(err)
-	if resp.ErrorCode == kerr.ProducerFenced.Code && req.Version < 4 {
-		resp.ErrorCode = kerr.InvalidProducerEpoch.Code // KIP-588
-	}
-	if err == nil {
-		resp.ProducerID, resp.ProducerEpoch = who.ProducerID, who.Epoch
-	}
-	return resp
-}

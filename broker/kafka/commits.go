@@ -95,14 +95,14 @@ func (s *Server) offsetFetch(c *call) kmsg.Response {
 		}
 		r.Topics = []kmsg.OffsetFetchResponseGroupTopic{}
 		if r.ErrorCode = code(err); err == nil {
-			r.Topics = s.groupOffsets(c, q, req.Version)
+			r.Topics = s.groupOffsets(c, q, req.Version, req.RequireStable)
 		}
 		resp.Groups = append(resp.Groups, r)
 	}
 	return resp
 }
 
-func (s *Server) groupOffsets(c *call, q *kmsg.OffsetFetchRequestGroup, version int16) []kmsg.OffsetFetchResponseGroupTopic {
+func (s *Server) groupOffsets(c *call, q *kmsg.OffsetFetchRequestGroup, version int16, stable bool) []kmsg.OffsetFetchResponseGroupTopic {
 	topics := q.Topics
 	if topics == nil { // all there are
 		for t, parts := range s.committed(c, q.Group) {
@@ -125,6 +125,8 @@ func (s *Server) groupOffsets(c *call, q *kmsg.OffsetFetchRequestGroup, version 
 				p.ErrorCode = code(err)
 			case err == nil && !s.allow(c, Describe, TopicResource, t.Name):
 				p.ErrorCode = kerr.TopicAuthorizationFailed.Code
+			case err == nil && stable && s.groups.Unstable(q.Group, t.ID, n):
+				p.ErrorCode = kerr.UnstableOffsetCommit.Code
 			case err == nil:
 				if o, ok := s.groups.Fetch(q.Group, t.ID, n); ok {
 					p.Offset, p.LeaderEpoch, p.Metadata = o.Offset, o.LeaderEpoch, &o.Metadata
@@ -155,7 +157,7 @@ func (s *Server) offsetFetchOne(c *call, req *kmsg.OffsetFetchRequest, resp *kms
 	if denied != nil && req.Version >= 2 {
 		return
 	}
-	for _, t := range s.groupOffsets(c, &q, req.Version) {
+	for _, t := range s.groupOffsets(c, &q, req.Version, req.RequireStable) {
 		r := kmsg.NewOffsetFetchResponseTopic()
 		r.Topic = t.Topic
 		r.Partitions = make([]kmsg.OffsetFetchResponseTopicPartition, 0, len(t.Partitions))

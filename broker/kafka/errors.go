@@ -38,8 +38,11 @@ func code(err error) int16 {
 	case errors.As(err, &bad):
 		return bad.Code
 	case errors.As(err, &seq):
-		if seq.Kind == queue.FencedEpoch {
+		switch seq.Kind {
+		case queue.FencedEpoch:
 			return kerr.InvalidProducerEpoch.Code
+		case queue.InTransaction:
+			return kerr.InvalidTxnState.Code
 		}
 		return kerr.OutOfOrderSequenceNumber.Code
 	case errors.As(err, &off):

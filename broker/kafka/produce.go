@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -12,10 +13,14 @@ import (
 	"github.com/penstockio/penstock/broker/commitlog"
 	"github.com/penstockio/penstock/broker/store"
 	"github.com/penstockio/penstock/broker/topic"
+	"github.com/penstockio/penstock/broker/txn"
 )
 
 // lowestProduce is the first Produce version with RecordBatch v2; the ones below are advertised but refused in-band.
 const lowestProduce = 3
+
+// abortable is the first Produce version whose clients abort on TRANSACTION_ABORTABLE (KIP-890) where older ones give up.
+const abortable = 11
 
 // groupBytes bounds what one append holds: a request's partitions need not survive together, and the log refuses groups
 // above a quarter segment.
@@ -92,6 +97,9 @@ func (s *Server) producible(c *call, req *kmsg.ProduceRequest, q *kmsg.ProduceRe
 	if t != nil {
 		name = t.Name
 	}
+	if id := req.TransactionID; id != nil && !s.allow(c, Write, TxnResource, *id) {
+		return nil, fmt.Errorf("transactional id %q: %w", *id, kerr.TransactionalIDAuthorizationFailed)
+	}
 	if !s.allow(c, Write, TopicResource, name) {
 		return nil, fmt.Errorf("producing to topic %q: %w", name, kerr.TopicAuthorizationFailed)
 	}
@@ -113,6 +121,7 @@ func (p *producing) add(req *kmsg.ProduceRequest, t *topic.Topic, records []byte
 		AppendTime: t.Config.AppendTime,
 		Compacted:  t.Config.Compact,
 		NoZstd:     req.Version < 7,
+		Txn:        req.TransactionID != nil,
 	}
 	now := time.Now().UnixMilli()
 	if ahead := t.Config.TimestampAfter; ahead < math.MaxInt64-now {
@@ -121,6 +130,9 @@ func (p *producing) add(req *kmsg.ProduceRequest, t *topic.Topic, records []byte
 	b, err := batch.Check(records, rules)
 	if err == nil && !t.Config.AppendTime && t.Config.TimestampBefore < now && b.MaxTime() < now-t.Config.TimestampBefore {
 		err = fmt.Errorf("timestamp %d is more than %s=%d behind the broker's clock: %w", b.MaxTime(), topic.TimestampBefore, t.Config.TimestampBefore, kerr.InvalidTimestamp)
+	}
+	if err == nil && b.Transactional() {
+		err = p.s.ownTxn(b.ProducerID(), *req.TransactionID)
 	}
 	if err != nil {
 		p.refuse(at, err)
@@ -132,6 +144,14 @@ func (p *producing) add(req *kmsg.ProduceRequest, t *topic.Topic, records []byte
 	p.entries = append(p.entries, store.Entry{Kind: commitlog.KindData, Queue: q, Batch: b})
 	p.targets = append(p.targets, at)
 	p.bytes += len(b)
+}
+
+// ownTxn refuses a transactional id that is not the producer's.
+func (s *Server) ownTxn(producer int64, id string) error {
+	if owner, ok := s.txns.Owner(producer); ok && owner != id {
+		return fmt.Errorf("producer %d belongs to transactional id %q, not to %q: %w", producer, owner, id, kerr.InvalidProducerIDMapping)
+	}
+	return nil
 }
 
 // flush appends what is lined up.
@@ -195,6 +215,9 @@ func (p *producing) complete(a appended) {
 func (p *producing) refuse(at *kmsg.ProduceResponseTopicPartition, err error) {
 	p.refused = true
 	at.ErrorCode, at.ErrorMessage = code(err), text(err)
+	if p.resp.Version >= abortable && errors.Is(err, txn.ErrNotAdded) {
+		at.ErrorCode = kerr.TransactionAbortable.Code
+	}
 	if bad := batchError(err); bad != nil && bad.Record >= 0 {
 		r := kmsg.NewProduceResponseTopicPartitionErrorRecord()
 		r.RelativeOffset, r.ErrorMessage = int32(bad.Record), &bad.Reason

@@ -16,7 +16,7 @@ func now(f func(*Server, *call) kmsg.Response) func(*Server, *call) answer {
 
 // table is the closed list of requests. Minimum versions follow KIP-896 and what older clients look for: librdkafka
 // leaves batches uncompressed unless Produce 0 is in range (KAFKA-18659) and looks for JoinGroup 0 (KAFKA-19444).
-// Keys 24 to 28 are not here until transactions are served: a client takes an advertised key for a whole feature.
+// Keys 24 to 26 and 28 end where Kafka's second protocol for transactions begins (KIP-890), which is not served.
 var table []apiKey
 
 // init fills the table: handlers refer to it, so it can't be initialized where it stands.
@@ -41,6 +41,11 @@ func init() {
 		{21, 0, 2, now((*Server).deleteRecords)},
 		{22, 0, 5, now((*Server).initProducerID)},
 		{23, 2, 4, now((*Server).offsetForLeaderEpoch)},
+		{24, 0, 3, now((*Server).addPartitionsToTxn)},
+		{25, 0, 4, now((*Server).addOffsetsToTxn)},
+		{26, 0, 4, (*Server).endTxn},
+		{27, 1, 1, (*Server).writeTxnMarkers},
+		{28, 0, 4, (*Server).txnOffsetCommit},
 		{32, 1, 4, now((*Server).describeConfigs)},
 		{33, 0, 2, now((*Server).alterConfigs)},
 		{35, 1, 4, now((*Server).describeLogDirs)},
@@ -51,6 +56,9 @@ func init() {
 		{46, 0, 0, now((*Server).listPartitionReassignments)},
 		{47, 0, 0, now((*Server).offsetDelete)},
 		{60, 0, 2, now((*Server).describeCluster)},
+		{61, 0, 0, now((*Server).describeProducers)},
+		{65, 0, 0, now((*Server).describeTransactions)},
+		{66, 0, 2, now((*Server).listTransactions)},
 	}
 }
 

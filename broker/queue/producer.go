@@ -22,17 +22,24 @@ type Sequence struct {
 type Producer struct {
 	Epoch   int16
 	N       uint8 // batches remembered
+	Known   bool  // the producer has appended here
 	Updated int64 // time of the last append, Unix ms
 	Batches [Window]Sequence
+
+	open int64 // first offset of its open transaction and 1; 0: it has none
 }
+
+// Open is the first offset of the producer's open transaction in the queue.
+func (p *Producer) Open() (first int64, open bool) { return p.open - 1, p.open > 0 }
 
 // Kind says how a batch misses its producer's sequence.
 type Kind uint8
 
 // Kinds of sequence errors.
 const (
-	OutOfOrder  Kind = iota + 1 // OUT_OF_ORDER_SEQUENCE_NUMBER
-	FencedEpoch                 // INVALID_PRODUCER_EPOCH
+	OutOfOrder    Kind = iota + 1 // OUT_OF_ORDER_SEQUENCE_NUMBER
+	FencedEpoch                   // INVALID_PRODUCER_EPOCH
+	InTransaction                 // INVALID_TXN_STATE
 )
 
 // SequenceError refuses a batch that does not follow its producer's last one.
@@ -47,16 +54,20 @@ type SequenceError struct {
 }
 
 func (e *SequenceError) Error() string {
-	if e.Kind == FencedEpoch {
+	switch e.Kind {
+	case FencedEpoch:
 		return fmt.Sprintf("producer %d in queue %d has epoch %d, the batch came with the older %d", e.ProducerID, e.Queue, e.Current, e.Epoch)
+	case InTransaction:
+		return fmt.Sprintf("producer %d (epoch %d) has a transaction open in queue %d, the batch is not transactional", e.ProducerID, e.Epoch, e.Queue)
 	}
 	return fmt.Sprintf("producer %d (epoch %d) in queue %d: sequence %d does not follow, %d was expected",
 		e.ProducerID, e.Epoch, e.Queue, e.First, e.Want)
 }
 
 // Check decides on a batch: a remembered one comes back as duplicate, one that does not follow as *SequenceError.
+// Control batches have no sequence; only an older epoch refuses them.
 func (p *Producer) Check(q ID, b batch.Batch) (dup *Sequence, err error) {
-	if p.N == 0 {
+	if !p.Known {
 		return nil, nil // no state: it may have expired, so any sequence is accepted
 	}
 	epoch, first, last := b.ProducerEpoch(), b.BaseSequence(), b.LastSequence()
@@ -66,6 +77,10 @@ func (p *Producer) Check(q ID, b batch.Batch) (dup *Sequence, err error) {
 	switch {
 	case epoch < p.Epoch:
 		return nil, refuse(FencedEpoch, 0)
+	case b.Control():
+		return nil, nil
+	case p.open > 0 && !b.Transactional():
+		return nil, refuse(InTransaction, 0)
 	case epoch > p.Epoch:
 		if first != 0 {
 			return nil, refuse(OutOfOrder, 0)
@@ -77,16 +92,29 @@ func (p *Producer) Check(q ID, b batch.Batch) (dup *Sequence, err error) {
 			return s, nil
 		}
 	}
-	if want := batch.AddSequence(p.Batches[p.N-1].Last, 1); first != want {
+	want := int32(0) // nothing of this epoch but a marker
+	if p.N > 0 {
+		want = batch.AddSequence(p.Batches[p.N-1].Last, 1)
+	}
+	if first != want {
 		return nil, refuse(OutOfOrder, want)
 	}
 	return nil, nil
 }
 
-// Add remembers a batch that was appended. answered is the append time its producer was told, -1 for none.
+// Add remembers a batch that was appended. answered is the append time its producer was told, -1 for none. A marker ends
+// the open transaction; with a new epoch, which fenced the producer, it also clears the window.
 func (p *Producer) Add(b batch.Batch, base, answered, now int64) {
-	if p.N > 0 && p.Epoch != b.ProducerEpoch() {
+	if p.Epoch != b.ProducerEpoch() {
 		p.N = 0
+	}
+	p.Epoch, p.Updated, p.Known = b.ProducerEpoch(), now, true
+	if b.Control() {
+		p.open = 0
+		return
+	}
+	if b.Transactional() && p.open == 0 {
+		p.open = base + 1
 	}
 	if p.N == Window {
 		copy(p.Batches[:], p.Batches[1:])
@@ -94,16 +122,16 @@ func (p *Producer) Add(b batch.Batch, base, answered, now int64) {
 	}
 	p.Batches[p.N] = Sequence{First: b.BaseSequence(), Last: b.LastSequence(), Base: base, Time: answered}
 	p.N++
-	p.Epoch, p.Updated = b.ProducerEpoch(), now
 }
 
-const producerForm = 1
+const producerForm = 2
 
-// AppendTo encodes the state with its whole window (I3).
+// AppendTo encodes a known state with its whole window (I3).
 func (p *Producer) AppendTo(b []byte) []byte {
 	b = append(b, producerForm)
 	b = binary.AppendVarint(b, int64(p.Epoch))
 	b = binary.AppendVarint(b, p.Updated)
+	b = binary.AppendUvarint(b, uint64(p.open))
 	b = append(b, p.N)
 	for _, s := range p.Batches[:p.N] {
 		b = binary.AppendUvarint(b, uint64(uint32(s.First)))
@@ -139,8 +167,8 @@ func DecodeProducer(v []byte) (Producer, error) {
 		v = v[n:]
 		return x
 	}
-	p.Epoch, p.Updated = int16(next(true)), next(true)
-	if len(v) == 0 || v[0] > Window {
+	p.Epoch, p.Updated, p.open, p.Known = int16(next(true)), next(true), next(false), true
+	if len(v) == 0 || v[0] > Window || p.open < 0 {
 		return Producer{}, bad
 	}
 	p.N, v = v[0], v[1:]

@@ -21,6 +21,7 @@ type State struct {
 	Epoch     int32 // leader epoch
 	policy    uint32
 	dropping  bool // a drop has been appended: nothing more may be
+	Aborts    bool // there were aborted transactions
 }
 
 const slabSize = 1024
@@ -33,11 +34,12 @@ type Table struct {
 	free     []uint32
 	policies []Policy
 	interned map[Policy]uint32
+	open     map[ID]int64 // first offset of the oldest open transaction, of queues that have one (I4)
 }
 
 // NewTable makes an empty table.
 func NewTable() *Table {
-	return &Table{slots: map[ID]uint32{}, interned: map[Policy]uint32{}}
+	return &Table{slots: map[ID]uint32{}, interned: map[Policy]uint32{}, open: map[ID]int64{}}
 }
 
 func (t *Table) at(slot uint32) *State { return &t.slabs[slot/slabSize][slot%slabSize] }
@@ -114,6 +116,46 @@ func (t *Table) Get(q ID) (State, Policy, bool) {
 	return s, t.policies[s.policy], true
 }
 
+// Stable copies a queue's state with its last stable offset: where the oldest open transaction begins, or the high
+// watermark.
+func (t *Table) Stable(q ID) (s State, stable int64, ok bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	slot, ok := t.slots[q]
+	if !ok {
+		return State{}, -1, false
+	}
+	s = *t.at(slot)
+	return s, t.stable(q, &s), true
+}
+
+func (t *Table) stable(q ID, s *State) int64 {
+	if first, ok := t.open[q]; ok {
+		return min(max(first, s.LogStart), s.High)
+	}
+	return s.High
+}
+
+// Advance is Update that also says where the oldest open transaction begins, -1 if there is none, in one step. It gives
+// the last stable offset before and after.
+func (t *Table) Advance(q ID, first int64, f func(*State)) (from, to int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	slot, ok := t.slots[q]
+	if !ok {
+		return -1, -1
+	}
+	s := t.at(slot)
+	from = t.stable(q, s)
+	f(s)
+	if first >= 0 {
+		t.open[q] = first
+	} else {
+		delete(t.open, q)
+	}
+	return from, t.stable(q, s)
+}
+
 // Update changes a queue in place; f must be quick. It tells whether there is such a queue.
 func (t *Table) Update(q ID, f func(*State)) bool {
 	t.mu.Lock()
@@ -171,6 +213,7 @@ func (t *Table) Remove(q ID) {
 	defer t.mu.Unlock()
 	if slot, ok := t.slots[q]; ok {
 		delete(t.slots, q)
+		delete(t.open, q)
 		*t.at(slot) = State{}
 		t.free = append(t.free, slot)
 	}

@@ -19,6 +19,10 @@ const (
 	Written                // handed to the operating system (acks=1)
 	Synced                 // fdatasync returned
 	Durable                // safe by the configured measure (acks=all)
+
+	// Riding is Buffered for records that mean nothing without what is appended after them: they are not written until
+	// something else is.
+	Riding
 )
 
 // Entry is one thing to append: a record batch for a queue, or a machine's record.
@@ -87,6 +91,15 @@ type Part struct {
 // Aborted is one aborted transaction that overlaps a Part.
 type Aborted struct{ ProducerID, FirstOffset int64 }
 
+// Producer is what a queue knows of an idempotent producer.
+type Producer struct {
+	ID           int64
+	Epoch        int16
+	LastSequence int32 // -1 after a marker alone
+	Updated      int64 // Unix ms
+	Open         int64 // first offset of its open transaction, -1 without one
+}
+
 // Result answers a Read, one Part a Cursor in order. Release gives its memory back; no Part may be used after it.
 type Result struct {
 	Parts   []Part
@@ -134,6 +147,12 @@ type API interface {
 	Open(q queue.ID, p Policy) error // a new queue, or a new policy; logged, durable when it returns
 	Trim(q queue.ID, before int64) (logStart int64, err error)
 	Drop(q queue.ID) error
+	// Guard sets what is asked about each batch of an idempotent producer, other than a duplicate, before it is
+	// appended: nothing comes between the answer and the append. f must be quick and must not call the store. Call it
+	// before Start.
+	Guard(f func(q queue.ID, b batch.Batch) error)
+	// Producers lists the idempotent producers a queue knows of, by id.
+	Producers(q queue.ID) ([]Producer, error)
 	Register(m Machine, p index.Prefix, kinds ...commitlog.Kind) // before Start
 	Start(ctx context.Context) error                             // replay, then accept
 	Health() error

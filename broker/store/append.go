@@ -33,7 +33,11 @@ func (s *Store) Append(safety Safety, entries ...Entry) *Ticket {
 		t.results = make([]Appended, data)
 	}
 	g := s.sequence(t, entries)
-	s.log.End()
+	if safety == Riding {
+		s.log.EndLater()
+	} else {
+		s.log.End()
+	}
 	if g == nil {
 		t.finish(nil)
 		return t
@@ -141,7 +145,7 @@ func (s *Store) decide(e *Entry, a *Appended) plan {
 	a.LogStart = head.LogStart
 	p := plan{place: true, data: true}
 	b := e.Batch
-	if b.ProducerID() >= 0 && !b.Control() {
+	if b.ProducerID() >= 0 {
 		p.key = producerKey{e.Queue, b.ProducerID()}
 		st, err := s.producers.get(p.key)
 		if err != nil {
@@ -157,6 +161,11 @@ func (s *Store) decide(e *Entry, a *Appended) plan {
 			a.BaseOffset, a.AppendTime, a.Duplicate = dup.Base, dup.Time, true
 			s.m.duplicates.Inc()
 			return plan{}
+		}
+		if s.guard != nil && !b.Control() {
+			if a.Err = s.guard(e.Queue, b); a.Err != nil {
+				return plan{}
+			}
 		}
 		p.prod = st
 	}

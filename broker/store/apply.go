@@ -18,8 +18,10 @@ type applier struct {
 	b     *index.Batch
 	heads map[queue.ID]*headChange
 	prods map[producerKey]queue.Producer
+	open  map[queue.ID]queue.OpenSet // of queues with open transactions
 	spans []Span
 	bytes []int64 // of each span
+	moved []stableSpan
 	buf   []byte
 	key   []byte
 
@@ -47,7 +49,8 @@ func newApplier(s *Store, cp index.Checkpoint) *applier {
 		cp.Machines[o.prefix] = o.m.Version()
 	}
 	return &applier{
-		s: s, cp: cp, heads: map[queue.ID]*headChange{}, prods: map[producerKey]queue.Producer{}, flushed: cp.Position,
+		s: s, cp: cp, heads: map[queue.ID]*headChange{}, prods: map[producerKey]queue.Producer{},
+		open: map[queue.ID]queue.OpenSet{}, flushed: cp.Position,
 	}
 }
 
@@ -89,7 +92,7 @@ func (a *applier) change(q queue.ID, st queue.State, p Policy) *headChange {
 func (a *applier) replayed(f commitlog.Frame) error {
 	if f.Kind == commitlog.KindData {
 		b := batch.Batch(f.Payload)
-		if b.ProducerID() >= 0 && !b.Control() && a.head(queue.ID(f.Queue)) != nil {
+		if b.ProducerID() >= 0 && a.head(queue.ID(f.Queue)) != nil {
 			k := producerKey{queue.ID(f.Queue), b.ProducerID()}
 			p := a.s.producers
 			st, ok := a.prods[k]
@@ -156,6 +159,11 @@ func (a *applier) data(f commitlog.Frame) error {
 	h.st.High, h.valid = e.Last+1, true
 	h.st.Bytes += int64(len(b))
 	h.added += int64(len(b))
+	if b.Transactional() {
+		if err := a.transaction(q, h, b); err != nil {
+			return err
+		}
+	}
 	a.buf = index.AppendEntry(a.buf[:0], &e)
 	a.key = index.AppendBatchKey(a.key[:0], f.Queue, e.Last)
 	return a.batch().Set(a.key, a.buf)
@@ -201,7 +209,7 @@ func (a *applier) commit() error {
 
 // publish moves queues' ends and tells who waits.
 func (a *applier) publish() {
-	a.spans, a.bytes = a.spans[:0], a.bytes[:0]
+	a.spans, a.bytes, a.moved = a.spans[:0], a.bytes[:0], a.moved[:0]
 	a.s.wait.mu.Lock() // so that who begins to wait sees an end either before or after, and counts no byte twice
 	for q, h := range a.heads {
 		delete(a.heads, q)
@@ -210,10 +218,14 @@ func (a *applier) publish() {
 			a.s.table.Remove(q)
 			a.s.wait.changed(q)
 		case h.valid:
-			a.s.table.Update(q, func(st *queue.State) {
+			from, to := a.s.table.Advance(q, a.open[q].First(), func(st *queue.State) {
 				st.LogStart, st.High, st.Next = h.st.LogStart, h.st.High, max(st.Next, h.st.High)
 				st.Bytes, st.MaxTime, st.MaxTimeAt = h.st.Bytes, h.st.MaxTime, h.st.MaxTimeAt
+				st.Aborts = h.st.Aborts
 			})
+			if to > from {
+				a.moved = append(a.moved, stableSpan{q, from, to})
+			}
 			if h.trimmed {
 				a.s.wait.changed(q)
 			}
@@ -225,6 +237,7 @@ func (a *applier) publish() {
 		a.spare = append(a.spare, h)
 	}
 	a.s.wait.advanced(a.spans, a.bytes)
+	a.s.wait.stable(a.s.db, a.moved)
 	a.s.wait.mu.Unlock()
 	clear(a.prods)
 	if len(a.spans) > 0 {

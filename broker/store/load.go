@@ -104,6 +104,9 @@ func (s *Store) load(ctx context.Context, cp index.Checkpoint, rec commitlog.Rec
 	}
 	s.producers = producers{db: s.db, limit: s.o.MaxProducers, m: map[producerKey]*producer{}}
 	s.apply = newApplier(s, cp)
+	if err := s.apply.loadOpen(); err != nil {
+		return err
+	}
 	return s.replay(ctx, cp.Position, rec.End)
 }
 
@@ -127,6 +130,7 @@ func (s *Store) loadHeads() error {
 func fromHead(h *index.Head) (queue.State, Policy) {
 	st := queue.State{
 		LogStart: h.LogStart, High: h.Next, Next: h.Next, Bytes: h.Bytes, MaxTime: h.MaxTime, MaxTimeAt: h.MaxTimeAt, Epoch: h.Epoch,
+		Aborts: h.Aborts,
 	}
 	return st, Policy{
 		AppendTime: h.AppendTime, RetentionMs: h.RetainMs, RetentionBytes: h.RetainSize, Compact: h.Compact, Delete: h.Delete,
@@ -137,7 +141,7 @@ func toHead(st *queue.State, p Policy) index.Head {
 	return index.Head{
 		LogStart: st.LogStart, Next: st.High, LocalStart: st.LogStart, TierEnd: -1, Epoch: st.Epoch, Bytes: st.Bytes,
 		MaxTime: st.MaxTime, MaxTimeAt: st.MaxTimeAt, AppendTime: p.AppendTime, RetainMs: p.RetentionMs,
-		RetainSize: p.RetentionBytes, Compact: p.Compact, Delete: p.Delete,
+		RetainSize: p.RetentionBytes, Compact: p.Compact, Delete: p.Delete, Aborts: st.Aborts,
 	}
 }
 

@@ -11,11 +11,11 @@ import (
 
 // Head implements API.
 func (s *Store) Head(q queue.ID) (Head, error) {
-	st, _, ok := s.table.Get(q)
+	st, stable, ok := s.table.Stable(q)
 	if !ok {
 		return Head{}, ErrNoQueue
 	}
-	return headOf(&st), nil
+	return headOf(&st, stable), nil
 }
 
 // Size implements API: the bytes of the batches a queue keeps.

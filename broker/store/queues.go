@@ -160,7 +160,8 @@ func (a *applier) dropQueue(q queue.ID) error {
 		return nil
 	}
 	h.gone = true
-	for _, p := range []index.Prefix{index.PrefixBatch, index.PrefixProducer, index.PrefixEpoch, index.PrefixAborted} {
+	delete(a.open, q)
+	for _, p := range []index.Prefix{index.PrefixBatch, index.PrefixProducer, index.PrefixEpoch, index.PrefixAborted, index.PrefixOpen} {
 		from, to := index.QueueRange(p, uint32(q))
 		if err := a.batch().DeleteRange(from, to); err != nil {
 			return err
@@ -205,5 +206,10 @@ func (a *applier) logStart(f commitlog.Frame) error {
 		return err
 	}
 	h.st.LogStart, h.valid, h.trimmed = start, true, true
+	if h.st.Aborts {
+		if err := a.batch().DeleteRange(index.AbortedKey(f.Queue, 0), index.AbortedKey(f.Queue, start)); err != nil {
+			return err
+		}
+	}
 	return a.batch().DeleteRange(from, to)
 }

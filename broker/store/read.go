@@ -20,7 +20,8 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 0, startBuffer); ret
 // Read implements API. Cursors are served in order; the first batch found is returned even if it is larger than the
 // limits, so that readers cannot get stuck (KIP-74).
 func (s *Store) Read(ctx context.Context, budget int, at ...Cursor) (*Result, error) {
-	if err := ctx.Err(); err != nil {
+	err := ctx.Err()
+	if err != nil {
 		return nil, err
 	}
 	res := &Result{Parts: make([]Part, len(at))}
@@ -49,8 +50,15 @@ func (s *Store) Read(ctx context.Context, budget int, at ...Cursor) (*Result, er
 		if len(buf) >= budget && len(buf) > 0 {
 			continue
 		}
-		buf, p.Err = s.fill(&sc, buf, c, limit, budget)
+		var end int64
+		buf, end, p.Err = s.fill(&sc, buf, c, limit, budget)
 		spans[i].to = len(buf)
+		if c.Committed && end > c.Offset {
+			if p.Aborted, err = s.aborted(c.Queue, c.Offset, end); err != nil {
+				p.Err, spans[i].to = err, spans[i].from
+				buf = buf[:spans[i].from]
+			}
+		}
 	}
 	for i := range spans {
 		res.Parts[i].Batches = buf[spans[i].from:spans[i].to:spans[i].to]
@@ -67,25 +75,32 @@ func (s *Store) Read(ctx context.Context, budget int, at ...Cursor) (*Result, er
 
 // begin answers what needs no batch: the queue's ends, or why the cursor is invalid.
 func (s *Store) begin(c Cursor) Part {
-	st, _, ok := s.table.Get(c.Queue)
+	st, stable, ok := s.table.Stable(c.Queue)
 	if !ok {
 		return Part{Head: Head{LogStart: -1, LastStable: -1, HighWatermark: -1, End: -1}, Err: ErrNoQueue}
 	}
-	p := Part{Head: headOf(&st)}
+	p := Part{Head: headOf(&st, stable)}
 	if c.Offset < st.LogStart || c.Offset > st.Next {
 		p.Err = &OffsetError{Queue: c.Queue, Offset: c.Offset, LogStart: st.LogStart, End: st.High}
 	}
 	return p
 }
 
-func headOf(st *queue.State) Head {
-	// No transactions yet: everything durable is stable.
-	return Head{LogStart: st.LogStart, LastStable: st.High, HighWatermark: st.High, End: st.Next, Epoch: st.Epoch}
+func headOf(st *queue.State, stable int64) Head {
+	return Head{LogStart: st.LogStart, LastStable: stable, HighWatermark: st.High, End: st.Next, Epoch: st.Epoch}
 }
 
-// fill appends batches of one cursor to buf.
-func (s *Store) fill(sc *scan, buf []byte, c Cursor, limit int64, budget int) ([]byte, error) {
-	start := len(buf)
+// aborted lists the aborted transactions among the offsets of one cursor's batches.
+func (s *Store) aborted(q queue.ID, from, to int64) ([]Aborted, error) {
+	if st, _, _ := s.table.Get(q); !st.Aborts {
+		return nil, nil
+	}
+	return s.abortedIn(q, from, to)
+}
+
+// fill appends batches of one cursor to buf and tells where they end, -1 without one.
+func (s *Store) fill(sc *scan, buf []byte, c Cursor, limit int64, budget int) ([]byte, int64, error) {
+	start, end := len(buf), int64(-1)
 	ok, err := sc.seek(s.db, c.Queue, c.Offset)
 	for ; ok && err == nil; ok, err = sc.next() {
 		e := &sc.e
@@ -103,12 +118,13 @@ func (s *Store) fill(sc *scan, buf []byte, c Cursor, limit int64, budget int) ([
 			buf = buf[:n]
 			break
 		}
+		end = e.Last + 1
 		s.m.readBatches.Inc()
 	}
 	if err != nil && len(buf) > start {
-		return buf, nil // the reader gets what is whole, and the error with its next call
+		return buf, end, nil // the reader gets what is whole, and the error with its next call
 	}
-	return buf, err
+	return buf, end, err
 }
 
 // address writes base offset and leader epoch, which the index knows, into the copy of a batch.

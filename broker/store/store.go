@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/penstockio/penstock/broker/batch"
 	"github.com/penstockio/penstock/broker/commitlog"
 	"github.com/penstockio/penstock/broker/disk"
 	"github.com/penstockio/penstock/broker/index"
@@ -34,6 +35,7 @@ type Store struct {
 	db    *index.DB
 	table *queue.Table
 
+	guard     func(queue.ID, batch.Batch) error
 	producers producers // guarded by the sequencer
 	newest    *tag      // of the last round that got entries; guarded by the sequencer
 
@@ -116,6 +118,9 @@ func (s *Store) Register(m Machine, p index.Prefix, kinds ...commitlog.Kind) {
 	}
 	s.owners = append(s.owners, owner{m, p})
 }
+
+// Guard implements API.
+func (s *Store) Guard(f func(q queue.ID, b batch.Batch) error) { s.guard = f }
 
 func (s *Store) indexDir() string { return filepath.Join(s.dir, "index") }
 

@@ -5,14 +5,27 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/penstockio/penstock/broker/index"
 	"github.com/penstockio/penstock/broker/queue"
 )
 
 // waiters are the calls of Wait in progress, by queue: an idle queue has no entry.
 type waiters struct {
 	mu     sync.Mutex
-	m      map[queue.ID][]*waiter
+	m      map[queue.ID][]waiting
 	closed bool
+}
+
+// waiting is a waiter at one queue: a cursor at committed data counts only what is stable.
+type waiting struct {
+	*waiter
+	committed bool
+}
+
+// stableSpan is how far a queue's last stable offset moved.
+type stableSpan struct {
+	q        queue.ID
+	from, to int64
 }
 
 type waiter struct {
@@ -21,7 +34,7 @@ type waiter struct {
 	fired bool
 }
 
-func (w *waiters) init() { w.m = map[queue.ID][]*waiter{} }
+func (w *waiters) init() { w.m = map[queue.ID][]waiting{} }
 
 func (w *waiter) fire() {
 	if !w.fired {
@@ -37,7 +50,40 @@ func (w *waiters) advanced(spans []Span, bytes []int64) {
 	}
 	for i := range spans {
 		for _, x := range w.m[spans[i].Queue] {
+			if x.committed {
+				continue
+			}
 			if x.need -= bytes[i]; x.need <= 0 {
+				x.fire()
+			}
+		}
+	}
+}
+
+// stable counts bytes that became stable, for cursors at committed data. A transaction that ends frees what was appended
+// long before, so the index says how much it is, as far as anybody needs. The lock is held.
+func (w *waiters) stable(db *index.DB, moved []stableSpan) {
+	if len(w.m) == 0 {
+		return
+	}
+	var sc scan
+	defer sc.release()
+	for _, m := range moved {
+		need := int64(0)
+		for _, x := range w.m[m.q] {
+			if x.committed {
+				need = max(need, x.need)
+			}
+		}
+		if need <= 0 {
+			continue
+		}
+		n, err := bytesUpTo(&sc, db, m.q, m.from, m.to, need)
+		for _, x := range w.m[m.q] {
+			if !x.committed {
+				continue
+			}
+			if x.need -= n; x.need <= 0 || err != nil { // the read that follows meets the error, too
 				x.fire()
 			}
 		}
@@ -108,12 +154,14 @@ func (s *Store) register(w *waiter, at []Cursor) (ends []int64, ok, closed bool)
 	}
 	ends, ok = make([]int64, len(at)), true
 	for i, c := range at {
-		st, _, there := s.table.Get(c.Queue)
+		st, stable, there := s.table.Stable(c.Queue)
 		if !there || c.Offset < st.LogStart || c.Offset > st.Next {
 			ok = false
 		}
-		ends[i] = st.High
-		s.wait.m[c.Queue] = append(s.wait.m[c.Queue], w)
+		if ends[i] = st.High; c.Committed {
+			ends[i] = stable
+		}
+		s.wait.m[c.Queue] = append(s.wait.m[c.Queue], waiting{w, c.Committed})
 	}
 	return ends, ok, false
 }
@@ -123,7 +171,7 @@ func (s *Store) unregister(w *waiter, at []Cursor) {
 	defer s.wait.mu.Unlock()
 	for _, c := range at {
 		list := s.wait.m[c.Queue]
-		list = slices.DeleteFunc(list, func(x *waiter) bool { return x == w })
+		list = slices.DeleteFunc(list, func(x waiting) bool { return x.waiter == w })
 		if len(list) == 0 {
 			delete(s.wait.m, c.Queue)
 		} else {
@@ -144,19 +192,24 @@ func (s *Store) readable(at []Cursor, ends []int64, enough int64) (int64, error)
 		if enough <= 1 {
 			return 1, nil
 		}
-		for ok, err := sc.seek(s.db, c.Queue, c.Offset); ; ok, err = sc.next() {
-			if err != nil {
-				return 0, err
-			}
-			if !ok || sc.e.Base >= ends[i] {
-				break
-			}
-			if have += int64(sc.e.Size); have >= enough {
-				return have, nil
-			}
+		n, err := bytesUpTo(&sc, s.db, c.Queue, c.Offset, ends[i], enough-have)
+		if have += n; err != nil || have >= enough {
+			return have, err
 		}
 	}
 	return have, nil
+}
+
+// bytesUpTo adds up the sizes of a queue's batches between two offsets, as far as enough.
+func bytesUpTo(sc *scan, db *index.DB, q queue.ID, from, to, enough int64) (have int64, err error) {
+	for ok, err := sc.seek(db, q, from); ; ok, err = sc.next() {
+		if err != nil || !ok || sc.e.Base >= to {
+			return have, err
+		}
+		if have += int64(sc.e.Size); have >= enough {
+			return have, nil
+		}
+	}
 }
 
 // Watch implements API: f is called once a sync round with the queues that advanced, from the store's goroutine. It

@@ -2,14 +2,20 @@ package txn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
+	"strings"
 	"sync"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/penstockio/penstock/broker/commitlog"
+	"github.com/penstockio/penstock/broker/group"
 	"github.com/penstockio/penstock/broker/index"
 	"github.com/penstockio/penstock/broker/store"
 )
@@ -17,47 +23,124 @@ import (
 // BlockSize is how many producer ids one frame grants.
 const BlockSize = 1000
 
-// MaxEpoch is the last epoch of a producer id: after it the transactional id gets a new one.
+// MaxEpoch is the last epoch of a producer id: after it the transactional id gets a new one. One more exists, to fence
+// the holder of the last.
 const MaxEpoch = math.MaxInt16 - 1
 
-// Coordinator grants producer ids. Its methods may be called by any number of goroutines; they return when what they
-// grant is durable.
+// ErrNotAdded refuses data for a partition that is not in the producer's open transaction. Clients that know it are told
+// TRANSACTION_ABORTABLE instead (KIP-890).
+var ErrNotAdded = fmt.Errorf("the partition is not in the transaction: %w", kerr.InvalidTxnState)
+
+// Config bounds transactions. Names in comments are Kafka's.
+type Config struct {
+	MaxTimeoutMs int32         // transaction.max.timeout.ms
+	CheckEvery   time.Duration // transaction.abort.timed.out.transaction.cleanup.interval.ms
+	Expiration   time.Duration // transactional.id.expiration.ms
+	GroupBytes   int           // of records appended together; default 512 KiB
+}
+
+// Coordinator grants producer ids and runs transactions. Its methods may be called by any number of goroutines.
 type Coordinator struct {
-	st           store.API
-	log          *slog.Logger
-	maxTimeoutMs int32
-	block        chan struct{} // one token: the right to take an id and, when the block is used up, to grant the next
+	st      store.API
+	groups  *group.Coordinator
+	cfg     Config
+	log     *slog.Logger
+	metrics *metrics
+	block   chan struct{} // one token: the right to take an id and, when the block is used up, to grant the next
+	gate    *gate
 
 	mu      sync.Mutex
 	next    int64 // next id to give
 	end     int64 // end of the granted block
-	ids     map[string]*Identity
-	pending map[string]bool // ids with a change under way (I3)
+	ids     map[string]*transaction
+	pending map[string]bool // ids that are being made (I3)
 	live    bool
+	closed  bool
+	check   *time.Timer
+	checks  sync.WaitGroup
 }
 
-// New makes a coordinator and registers its machine with the store, which must not have been started. maxTimeoutMs is
-// transaction.max.timeout.ms.
-func New(st store.API, maxTimeoutMs int32, log *slog.Logger) *Coordinator {
-	c := &Coordinator{
-		st:           st,
-		log:          log.With("component", "txn"),
-		maxTimeoutMs: maxTimeoutMs,
-		block:        make(chan struct{}, 1),
-		ids:          map[string]*Identity{},
-		pending:      map[string]bool{},
+// transaction is one transactional id. All of it is guarded by mu.
+type transaction struct {
+	mu    sync.Mutex
+	rec   Record    // as of the last record appended
+	busy  bool      // a change is under way (I3)
+	began time.Time // when the open transaction began, or was found open at start (I6)
+}
+
+// New makes a coordinator and registers its machine with the store, which must not have been started.
+func New(st store.API, groups *group.Coordinator, cfg Config, log *slog.Logger, reg prometheus.Registerer) *Coordinator {
+	if cfg.GroupBytes == 0 {
+		cfg.GroupBytes = 512 << 10
 	}
+	c := &Coordinator{
+		st:      st,
+		groups:  groups,
+		cfg:     cfg,
+		log:     log.With("component", "txn"),
+		block:   make(chan struct{}, 1),
+		gate:    newGate(),
+		ids:     map[string]*transaction{},
+		pending: map[string]bool{},
+	}
+	c.metrics = newMetrics(reg, c)
 	c.block <- struct{}{}
 	st.Register(applier{c}, index.PrefixTxn, commitlog.KindProducer, commitlog.KindTxn)
+	st.Guard(c.gate.check)
 	return c
 }
 
-// Started tells the coordinator that the store's replay is over. What the last run had left of its block is given up.
+// Started tells the coordinator that the store's replay is over. What the last run had left of its block is given up,
+// transactions that were decided are finished before anybody can ask, and open ones get a fresh timeout.
 func (c *Coordinator) Started() {
 	c.mu.Lock()
 	c.live = true
 	c.next = c.end
 	c.mu.Unlock()
+	now := time.Now()
+	for _, x := range c.all() {
+		x.mu.Lock()
+		x.began = now
+		c.gate.set(&x.rec)
+		x.mu.Unlock()
+	}
+	c.finishDecided()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cfg.CheckEvery > 0 && !c.closed {
+		c.check = time.AfterFunc(c.cfg.CheckEvery, c.checkUp)
+	}
+}
+
+// Close stops looking for timeouts. The store must still be open.
+func (c *Coordinator) Close() {
+	c.mu.Lock()
+	c.closed = true
+	if c.check != nil {
+		c.check.Stop()
+	}
+	c.mu.Unlock()
+	c.checks.Wait()
+}
+
+// all lists the transactional ids in order.
+func (c *Coordinator) all() []*transaction {
+	type named struct {
+		id string
+		x  *transaction
+	}
+	c.mu.Lock()
+	list := make([]named, 0, len(c.ids))
+	for id, x := range c.ids {
+		list = append(list, named{id, x})
+	}
+	c.mu.Unlock()
+	slices.SortFunc(list, func(a, b named) int { return strings.Compare(a.id, b.id) })
+	out := make([]*transaction, len(list))
+	for i := range list {
+		out[i] = list[i].x
+	}
+	return out
 }
 
 // NewProducerID gives a producer id nobody has had.
@@ -85,70 +168,78 @@ func (c *Coordinator) NewProducerID(ctx context.Context) (int64, error) {
 	return next, nil
 }
 
-// Init answers InitProducerId for a transactional id: a new id begins with epoch 0, a known one has its epoch raised,
-// which fences every earlier holder. producerID and epoch are what the caller believes it holds, -1 and -1 if nothing.
-func (c *Coordinator) Init(ctx context.Context, id string, timeoutMs int32, producerID int64, epoch int16) (Identity, error) {
-	if id == "" {
-		return Identity{}, fmt.Errorf("the transactional id is empty: %w", kerr.InvalidRequest)
-	}
-	if timeoutMs <= 0 || timeoutMs > c.maxTimeoutMs {
-		return Identity{}, fmt.Errorf("transactional id %q: timeout %d ms, want 1 to %d (transaction.max.timeout.ms): %w", id, timeoutMs, c.maxTimeoutMs, kerr.InvalidTransactionTimeout)
-	}
-	cur, err := c.begin(id)
-	if err != nil {
-		return Identity{}, err
-	}
-	defer c.finish(id)
-	if producerID >= 0 {
-		switch {
-		case cur == nil || cur.ProducerID != producerID:
-			return Identity{}, fmt.Errorf("transactional id %q is not held by producer %d: %w", id, producerID, kerr.ProducerFenced)
-		case epoch == cur.LastEpoch && epoch >= 0:
-			return *cur, nil // its answer was lost; the step it asks for is made
-		case epoch != cur.Epoch:
-			return Identity{}, fmt.Errorf("transactional id %q is at epoch %d, not %d: %w", id, cur.Epoch, epoch, kerr.ProducerFenced)
+// find locks a transactional id; nil if there is none.
+func (c *Coordinator) find(id string) *transaction {
+	for {
+		c.mu.Lock()
+		x := c.ids[id]
+		c.mu.Unlock()
+		if x == nil {
+			return nil
 		}
+		x.mu.Lock()
+		if x.rec.State != Dead {
+			return x
+		}
+		x.mu.Unlock() // forgotten between the two locks: look again
 	}
-	next := Identity{TransactionalID: id, TimeoutMs: timeoutMs, LastEpoch: -1}
-	if cur != nil && cur.Epoch < MaxEpoch {
-		next.ProducerID, next.Epoch, next.LastEpoch, next.unknown = cur.ProducerID, cur.Epoch+1, cur.Epoch, cur.unknown
-	} else if next.ProducerID, err = c.NewProducerID(ctx); err != nil {
-		return Identity{}, err
-	}
-	t := c.st.Append(store.Durable, store.Entry{Kind: commitlog.KindTxn, Payload: next.encode()})
-	<-t.Done()
-	if err := t.Err(); err != nil {
-		return Identity{}, fmt.Errorf("raising the epoch of transactional id %q: %w", id, err)
-	}
-	c.mu.Lock()
-	c.ids[id] = &next
-	c.mu.Unlock()
-	return next, nil
 }
 
-// begin claims a transactional id for one change.
-func (c *Coordinator) begin(id string) (*Identity, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.pending[id] {
-		return nil, fmt.Errorf("transactional id %q has another change under way: %w", id, kerr.ConcurrentTransactions)
+// held locks the transactional id a producer says it holds, if nothing else is going on with it.
+func (c *Coordinator) held(id string, producer int64, epoch int16) (*transaction, error) {
+	x := c.find(id)
+	if x == nil {
+		return nil, fmt.Errorf("transactional id %q is not known: %w", id, kerr.InvalidProducerIDMapping)
 	}
-	c.pending[id] = true
-	return c.ids[id], nil
-}
-
-func (c *Coordinator) finish(id string) {
-	c.mu.Lock()
-	delete(c.pending, id)
-	c.mu.Unlock()
+	err := func() error {
+		switch {
+		case x.rec.ProducerID != producer:
+			return fmt.Errorf("transactional id %q is held by producer %d, not by %d: %w", id, x.rec.ProducerID, producer, kerr.InvalidProducerIDMapping)
+		case x.rec.Epoch != epoch:
+			return fmt.Errorf("transactional id %q is at epoch %d, not %d: %w", id, x.rec.Epoch, epoch, kerr.ProducerFenced)
+		case x.busy:
+			return fmt.Errorf("transactional id %q has another change under way: %w", id, kerr.ConcurrentTransactions)
+		}
+		return nil
+	}()
+	if err != nil {
+		x.mu.Unlock()
+		return nil, err
+	}
+	return x, nil
 }
 
 // Lookup finds what a transactional id stands for.
-func (c *Coordinator) Lookup(id string) (Identity, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if r := c.ids[id]; r != nil {
-		return *r, true
+func (c *Coordinator) Lookup(id string) (Record, bool) {
+	x := c.find(id)
+	if x == nil {
+		return Record{}, false
 	}
-	return Identity{}, false
+	defer x.mu.Unlock()
+	return x.rec, true
+}
+
+// List lists what all transactional ids stand for, in order.
+func (c *Coordinator) List() []Record {
+	var out []Record
+	for _, x := range c.all() {
+		x.mu.Lock()
+		if x.rec.State != Dead {
+			out = append(out, x.rec)
+		}
+		x.mu.Unlock()
+	}
+	return out
+}
+
+// Owner is the transactional id a producer id belongs to.
+func (c *Coordinator) Owner(producer int64) (string, bool) { return c.gate.owner(producer) }
+
+// unavailable makes storage's refusals something clients of transactions try again after: of any other error they take
+// their transactions for lost.
+func unavailable(err error) error {
+	if errors.Is(err, store.ErrStorage) || errors.Is(err, store.ErrClosed) {
+		return fmt.Errorf("%w: %w", kerr.CoordinatorNotAvailable, err)
+	}
+	return err
 }

@@ -12,14 +12,14 @@ import (
 
 // Keys under PrefixTxn. Values are frames' payloads, whose version byte is the form byte.
 const (
-	keyBlock    = 'b' // -> block
-	keyIdentity = 'i' // transactional id -> identity
+	keyBlock  = 'b' // -> block
+	keyRecord = 'i' // transactional id -> record
 )
 
 var blockKey = []byte{byte(index.PrefixTxn), keyBlock}
 
-func identityKey(id string) []byte {
-	return append([]byte{byte(index.PrefixTxn), keyIdentity}, id...)
+func recordKey(id string) []byte {
+	return append([]byte{byte(index.PrefixTxn), keyRecord}, id...)
 }
 
 // applier gives frames of producer and transactional ids their meaning.
@@ -54,13 +54,17 @@ func (a applier) replay(kind commitlog.Kind, payload []byte) error {
 		a.c.mu.Unlock()
 		return nil
 	}
-	r, err := decodeIdentity(payload)
+	r, err := decodeRecord(payload)
 	if err != nil {
 		return err
 	}
 	a.c.mu.Lock()
-	a.c.ids[r.TransactionalID] = r
-	a.c.mu.Unlock()
+	defer a.c.mu.Unlock()
+	if r.deleted {
+		delete(a.c.ids, r.TransactionalID)
+	} else {
+		a.c.ids[r.TransactionalID] = &transaction{rec: *r}
+	}
 	return nil
 }
 
@@ -77,11 +81,14 @@ func (a applier) Apply(f commitlog.Frame, b *index.Batch) error {
 	if f.Kind == commitlog.KindProducer {
 		return b.Set(blockKey, f.Payload)
 	}
-	r, err := decodeIdentity(f.Payload)
+	r, err := decodeRecord(f.Payload)
 	if err != nil {
 		return fmt.Errorf("applying the frame at %d: %w", f.Position, err)
 	}
-	return b.Set(identityKey(r.TransactionalID), f.Payload)
+	if r.deleted {
+		return b.Delete(recordKey(r.TransactionalID))
+	}
+	return b.Set(recordKey(r.TransactionalID), f.Payload)
 }
 
 // Snapshot writes every key of the prefix.

@@ -17,7 +17,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"go.uber.org/goleak"
 
+	"github.com/penstockio/penstock/broker/group"
 	"github.com/penstockio/penstock/broker/store"
+	"github.com/penstockio/penstock/broker/topic"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -44,21 +46,30 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-func sample() *Identity {
-	return &Identity{TransactionalID: "g-c-0", ProducerID: 4242, Epoch: 3, LastEpoch: 2, TimeoutMs: 60000}
+func sample() *Record {
+	return &Record{
+		TransactionalID: "g-c-0", ProducerID: 4242, Epoch: 3, LastProducer: 17, LastEpoch: 2, TimeoutMs: 60000, State: Ongoing,
+		Partitions: []Partition{{topic.ID{1, 2}, 3, 77}, {Topic: topic.ID{1, 2}, Queue: 74}}, Groups: []string{"g", "h"},
+		Started: 1796000000000, Updated: 1796000000999,
+	}
 }
 
 func TestRecordBytes(t *testing.T) {
 	golden(t, "block.bin", encodeBlock(3000))
-	golden(t, "identity.bin", sample().encode())
+	golden(t, "txn.bin", sample().encode())
+	gone := Record{TransactionalID: "g-c-0", LastProducer: -1, LastEpoch: -1, deleted: true}
+	golden(t, "deleted.bin", gone.encode())
+	if back, err := decodeRecord(gone.encode()); err != nil || !back.deleted {
+		t.Error(back, err)
+	}
 	if end, err := decodeBlock(encodeBlock(3000)); err != nil || end != 3000 {
 		t.Error(end, err)
 	}
-	back, err := decodeIdentity(sample().encode())
+	back, err := decodeRecord(sample().encode())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(sample(), back, cmp.AllowUnexported(Identity{})); d != "" {
+	if d := cmp.Diff(sample(), back, cmp.AllowUnexported(Record{})); d != "" {
 		t.Error(d)
 	}
 }
@@ -71,16 +82,16 @@ func FuzzDecode(f *testing.F) {
 		if end, err := decodeBlock(b); err == nil && end <= 0 {
 			t.Fatalf("a block that ends at %d", end)
 		}
-		r, err := decodeIdentity(b)
+		r, err := decodeRecord(b)
 		if err != nil {
 			return
 		}
-		again, err := decodeIdentity(r.encode())
+		again, err := decodeRecord(r.encode())
 		if err != nil {
 			t.Fatalf("what was decoded can't be read back: %v", err)
 		}
 		// Numbers out of range are cut to their field's size at the first reading.
-		if d := cmp.Diff(r, again, cmp.AllowUnexported(Identity{}), cmpopts.IgnoreFields(Identity{}, "ProducerID", "Epoch", "LastEpoch", "TimeoutMs"), cmpopts.EquateEmpty()); d != "" {
+		if d := cmp.Diff(r, again, cmp.AllowUnexported(Record{}), cmpopts.IgnoreFields(Record{}, "ProducerID", "Epoch", "LastProducer", "LastEpoch", "TimeoutMs", "Partitions"), cmpopts.EquateEmpty()); d != "" {
 			t.Fatal(d)
 		}
 	})
@@ -93,14 +104,18 @@ func open(t *testing.T, dir string) (*Coordinator, func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := New(st, 900_000, log)
+	groups := group.New(st, group.Config{}, log, nil)
+	c := New(st, groups, Config{MaxTimeoutMs: 900_000}, log, nil)
 	if err := st.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	groups.Started(func(topic.ID) bool { return true })
 	c.Started()
 	var once sync.Once
 	end := func() {
 		once.Do(func() {
+			c.Close()
+			groups.Close()
 			if err := st.Close(context.Background()); err != nil {
 				t.Error(err)
 			}
@@ -180,7 +195,7 @@ func TestUsedUpEpochGetsANewProducerID(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.mu.Lock()
-	c.ids["t"].Epoch = MaxEpoch
+	c.ids["t"].rec.Epoch = MaxEpoch
 	c.mu.Unlock()
 	two, err := c.Init(t.Context(), "t", 1000, one.ProducerID, MaxEpoch)
 	if err != nil || two.ProducerID == one.ProducerID || two.Epoch != 0 {
