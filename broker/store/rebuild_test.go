@@ -100,6 +100,11 @@ func TestRebuiltIndexIsEqual(t *testing.T) {
 	o := memOptions(d, x)
 	o.FlushLogBytes = 64 << 10
 	seqs := map[queue.ID]int32{}
+	type txnKey struct {
+		q  queue.ID
+		id int64
+	}
+	epochs, txnSeqs := map[txnKey]int16{}, map[txnKey]int32{}
 	live := map[queue.ID]bool{}
 	nextQueue := queue.ID(1)
 	s := startWith(t, o, &names{})
@@ -123,7 +128,14 @@ func TestRebuiltIndexIsEqual(t *testing.T) {
 		case k < 20:
 			tk := s.Append(Written, Entry{Kind: commitlog.KindTopic, Payload: fmt.Appendf(nil, "name%d", rng.IntN(50))})
 			<-tk.Done()
-		case k == 20:
+		case k < 35 && live[q]:
+			key := txnKey{q, rng.Int64N(3)}
+			if rng.IntN(4) == 0 { // fenced
+				epochs[key]++
+				txnSeqs[key] = 0
+			}
+			put(t, s, q, marker(int64(q)*10+1+key.id, epochs[key], rng.IntN(2) == 0))
+		case k == 35:
 			stop(t, s)
 			s = startWith(t, o, &names{})
 		case live[q]:
@@ -132,9 +144,15 @@ func TestRebuiltIndexIsEqual(t *testing.T) {
 			for range n {
 				bd.Add(batch.Record{Time: rng.Int64N(1e6), Key: []byte("k"), Value: make([]byte, rng.IntN(400))})
 			}
-			if rng.IntN(2) == 0 {
+			switch rng.IntN(4) {
+			case 0, 1:
 				bd.Producer(int64(q)*10, 0, seqs[q])
 				seqs[q] += int32(n)
+			case 2: // one of three transactional producers of the queue
+				k := txnKey{q, rng.Int64N(3)}
+				bd.Transactional = true
+				bd.Producer(int64(q)*10+1+k.id, epochs[k], txnSeqs[k])
+				txnSeqs[k] += int32(n)
 			}
 			b, err := bd.Build()
 			if err != nil {
@@ -177,7 +195,7 @@ func TestRebuiltIndexIsEqual(t *testing.T) {
 		}
 	}
 	slices.Sort(kinds)
-	if strings.Join(kinds, "") != "ehmpq" {
+	if strings.Join(kinds, "") != "ehmpqxy" {
 		t.Fatalf("the load made keys under %q only", kinds)
 	}
 }
