@@ -116,6 +116,8 @@ func (b *Broker) compose(cfg Config, set settings, log *slog.Logger, reg prometh
 		MaxTimeoutMs: int32(set.num(txnMaxTimeoutMs)),
 		CheckEvery:   set.ms(txnCheckMs),
 		Expiration:   set.ms(txnIDExpirationMs),
+
+		ProducerExpiration: set.ms(producerExpirationMs),
 	}, log, reg)
 	b.topics.OnDelete(func(t *topic.Topic) { b.groups.ForgetTopic(t.ID) })
 	b.server = kafka.New(kafka.Config{

@@ -24,27 +24,28 @@ type Key struct {
 
 // The settings the broker itself acts on.
 const (
-	nodeID             = "node.id"
-	autoCreate         = "auto.create.topics.enable"
-	numPartitions      = "num.partitions"
-	clampReplicas      = "replication.factor.clamp"
-	messageMaxBytes    = "message.max.bytes"
-	segmentBytes       = "log.segment.bytes"
-	tailBytes          = "log.tail.bytes"
-	fetchMaxBytes      = "fetch.max.bytes"
-	requestMaxBytes    = "socket.request.max.bytes"
-	maxConnections     = "max.connections"
-	idleMs             = "connections.max.idle.ms"
-	initialDelayMs     = "group.initial.rebalance.delay.ms"
-	minSessionMs       = "group.min.session.timeout.ms"
-	maxSessionMs       = "group.max.session.timeout.ms"
-	groupMaxSize       = "group.max.size"
-	offsetMetadataMax  = "offset.metadata.max.bytes"
-	offsetsRetention   = "offsets.retention.minutes"
-	txnCheckMs         = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
-	txnIDExpirationMs  = "transactional.id.expiration.ms"
-	txnMaxTimeoutMs    = "transaction.max.timeout.ms"
-	defaultReplication = "default.replication.factor"
+	nodeID               = "node.id"
+	autoCreate           = "auto.create.topics.enable"
+	numPartitions        = "num.partitions"
+	clampReplicas        = "replication.factor.clamp"
+	messageMaxBytes      = "message.max.bytes"
+	segmentBytes         = "log.segment.bytes"
+	tailBytes            = "log.tail.bytes"
+	fetchMaxBytes        = "fetch.max.bytes"
+	requestMaxBytes      = "socket.request.max.bytes"
+	maxConnections       = "max.connections"
+	idleMs               = "connections.max.idle.ms"
+	initialDelayMs       = "group.initial.rebalance.delay.ms"
+	minSessionMs         = "group.min.session.timeout.ms"
+	maxSessionMs         = "group.max.session.timeout.ms"
+	groupMaxSize         = "group.max.size"
+	offsetMetadataMax    = "offset.metadata.max.bytes"
+	offsetsRetention     = "offsets.retention.minutes"
+	producerExpirationMs = "producer.id.expiration.ms"
+	txnCheckMs           = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+	txnIDExpirationMs    = "transactional.id.expiration.ms"
+	txnMaxTimeoutMs      = "transaction.max.timeout.ms"
+	defaultReplication   = "default.replication.factor"
 )
 
 const (
@@ -68,6 +69,7 @@ var own = []Key{
 	{Name: numPartitions, Type: topic.Int, Default: "1", min: 1, max: topic.MaxPartitions, Doc: "Partitions of a new topic that doesn't say."},
 	{Name: offsetMetadataMax, Type: topic.Int, Default: "4096", min: 0, max: mib, Doc: "Longest text stored with a committed offset."},
 	{Name: offsetsRetention, Type: topic.Int, Default: "10080", min: 1, max: hugeInt, Doc: "How long an empty group keeps its committed offsets."},
+	{Name: producerExpirationMs, Type: topic.Int, Default: "86400000", min: 1, max: hugeInt, Doc: "How long a partition remembers an idempotent producer that appends nothing."},
 	{Name: clampReplicas, Type: topic.Boolean, Default: "true", Doc: "Accept topics with any replication factor and make one replica. Not a Kafka setting."},
 	{Name: requestMaxBytes, Type: topic.Int, Default: "104857600", min: mib, max: 1 << 30, Doc: "Largest request."},
 	{Name: txnCheckMs, Type: topic.Int, Default: "10000", min: 1, max: hugeInt, Doc: "How often transactions past their timeout are looked for."},

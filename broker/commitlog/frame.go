@@ -153,7 +153,7 @@ func (h *header) unknown() string {
 }
 
 var known = map[Kind]bool{
-	KindPad: true, KindEpoch: true, KindData: true, KindLogStart: true, KindQueue: true, KindTopic: true, KindConfig: true,
+	KindPad: true, KindEpoch: true, KindData: true, KindLogStart: true, KindQueue: true, KindExpired: true, KindTopic: true, KindConfig: true,
 	KindGroup: true, KindOffset: true, KindProducer: true, KindTxn: true, KindSynced: true, KindClosed: true, KindFooter: true,
 }
 

@@ -11,12 +11,13 @@ const (
 	KindData     Kind = 0x03 // one RecordBatch v2, as it is served
 	KindLogStart Kind = 0x04 // (queue, new start, cause)
 	KindQueue    Kind = 0x05 // a queue is opened, its policy changed, or it is dropped
+	KindExpired  Kind = 0x0b // producers a queue forgets
 	KindTopic    Kind = 0x10 // broker/topic: a topic record, or its deletion
 	KindConfig   Kind = 0x11 // broker/topic: broker-wide dynamic settings
 	KindGroup    Kind = 0x12 // broker/group: group metadata, or its deletion
 	KindOffset   Kind = 0x13 // broker/group: committed offsets
-	KindProducer Kind = 0x14 // broker/txn: a block of producer ids; later transactional ids
-	KindTxn      Kind = 0x15 // broker/txn: coordinator records
+	KindProducer Kind = 0x14 // broker/txn: a block of producer ids
+	KindTxn      Kind = 0x15 // broker/txn: a transactional id and its transaction
 	KindSynced   Kind = 0x80 // opens a round: the position synced when it was written
 	KindClosed   Kind = 0x81 // the last frame of a clean stop
 	KindFooter   Kind = 0x82 // summary of a sealed segment

@@ -32,6 +32,9 @@ type Producer struct {
 // Open is the first offset of the producer's open transaction in the queue.
 func (p *Producer) Open() (first int64, open bool) { return p.open - 1, p.open > 0 }
 
+// IdleSince tells whether the producer has not appended since a time and has no transaction open: its state may expire.
+func (p *Producer) IdleSince(ms int64) bool { return p.Known && p.open == 0 && p.Updated < ms }
+
 // Kind says how a batch misses its producer's sequence.
 type Kind uint8
 

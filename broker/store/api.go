@@ -151,6 +151,9 @@ type API interface {
 	// appended: nothing comes between the answer and the append. f must be quick and must not call the store. Call it
 	// before Start.
 	Guard(f func(q queue.ID, b batch.Batch) error)
+	// ExpireProducers forgets the idempotent producers, in all queues, that have no transaction open and have appended
+	// nothing since a time, Unix ms, and counts them.
+	ExpireProducers(ctx context.Context, before int64) (int, error)
 	// Producers lists the idempotent producers a queue knows of, by id.
 	Producers(q queue.ID) ([]Producer, error)
 	Register(m Machine, p index.Prefix, kinds ...commitlog.Kind) // before Start

@@ -129,6 +129,8 @@ func (a *applier) frame(f commitlog.Frame) error {
 		return a.logStart(f)
 	case commitlog.KindQueue:
 		return a.queue(f)
+	case commitlog.KindExpired:
+		return a.expired(f)
 	case commitlog.KindPad, commitlog.KindSynced, commitlog.KindClosed, commitlog.KindFooter:
 		return nil
 	}
@@ -187,6 +189,12 @@ func (a *applier) commit() error {
 	}
 	for k, p := range a.prods {
 		if h := a.heads[k.q]; h != nil && h.gone {
+			continue
+		}
+		if !p.Known { // expired
+			if err := b.Delete(index.ProducerKey(uint32(k.q), k.id)); err != nil {
+				return err
+			}
 			continue
 		}
 		a.buf = p.AppendTo(a.buf[:0])

@@ -64,6 +64,14 @@ func (p *producers) add(k producerKey, st *producer, b batch.Batch, base, answer
 	}
 }
 
+// forget takes note that a producer's state expired with the frame at a position.
+func (p *producers) forget(k producerKey, position, applied int64) {
+	if _, ok := p.m[k]; !ok {
+		p.evict(applied)
+	}
+	p.m[k] = &producer{position: position}
+}
+
 // evict makes room by dropping states the index holds as they are; map order makes the choice random.
 func (p *producers) evict(applied int64) {
 	if len(p.m) < p.limit {

@@ -135,6 +135,14 @@ func TestRebuiltIndexIsEqual(t *testing.T) {
 				txnSeqs[key] = 0
 			}
 			put(t, s, q, marker(int64(q)*10+1+key.id, epochs[key], rng.IntN(2) == 0))
+		case k == 36:
+			if _, err := s.ExpireProducers(context.Background(), time.Now().UnixMilli()-rng.Int64N(30)); err != nil {
+				t.Fatal(err)
+			}
+			for key := range txnSeqs { // after a marker alone, a sequence begins at 0
+				epochs[key]++
+				txnSeqs[key] = 0
+			}
 		case k == 35:
 			stop(t, s)
 			s = startWith(t, o, &names{})

@@ -36,7 +36,9 @@ type Config struct {
 	MaxTimeoutMs int32         // transaction.max.timeout.ms
 	CheckEvery   time.Duration // transaction.abort.timed.out.transaction.cleanup.interval.ms
 	Expiration   time.Duration // transactional.id.expiration.ms
-	GroupBytes   int           // of records appended together; default 512 KiB
+	// ProducerExpiration is how long a queue remembers a producer that appends nothing: producer.id.expiration.ms.
+	ProducerExpiration time.Duration
+	GroupBytes         int // of records appended together; default 512 KiB
 }
 
 // Coordinator grants producer ids and runs transactions. Its methods may be called by any number of goroutines.
@@ -58,6 +60,9 @@ type Coordinator struct {
 	closed  bool
 	check   *time.Timer
 	checks  sync.WaitGroup
+	expired time.Time // when idle producers were last looked for
+	stop    context.Context
+	stopNow context.CancelFunc
 }
 
 // transaction is one transactional id. All of it is guarded by mu.
@@ -83,6 +88,7 @@ func New(st store.API, groups *group.Coordinator, cfg Config, log *slog.Logger, 
 		ids:     map[string]*transaction{},
 		pending: map[string]bool{},
 	}
+	c.stop, c.stopNow = context.WithCancel(context.Background())
 	c.metrics = newMetrics(reg, c)
 	c.block <- struct{}{}
 	st.Register(applier{c}, index.PrefixTxn, commitlog.KindProducer, commitlog.KindTxn)
@@ -116,6 +122,7 @@ func (c *Coordinator) Started() {
 func (c *Coordinator) Close() {
 	c.mu.Lock()
 	c.closed = true
+	c.stopNow()
 	if c.check != nil {
 		c.check.Stop()
 	}

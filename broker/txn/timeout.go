@@ -22,6 +22,7 @@ func (c *Coordinator) checkUp() {
 	c.finishDecided()
 	c.abortLate()
 	c.forgetIdle()
+	c.expireProducers()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.closed {
@@ -57,6 +58,24 @@ func (c *Coordinator) abortLate() {
 			continue
 		}
 		c.metrics.late.Inc()
+	}
+}
+
+// producerCheck is how often idle producers are looked for (Kafka's producer.id.expiration.check.interval.ms).
+const producerCheck = 10 * time.Minute
+
+// expireProducers lets queues forget producers that have not appended for long. Only checkUp calls it.
+func (c *Coordinator) expireProducers() {
+	if c.cfg.ProducerExpiration <= 0 || time.Since(c.expired) < min(producerCheck, c.cfg.ProducerExpiration) {
+		return
+	}
+	c.expired = time.Now()
+	n, err := c.st.ExpireProducers(c.stop, c.expired.Add(-c.cfg.ProducerExpiration).UnixMilli())
+	if err != nil && c.stop.Err() == nil {
+		c.log.Error("forgetting idle producers failed; it is tried again", "error", err)
+	}
+	if n > 0 {
+		c.log.Info("queues forgot idle producers", "count", n)
 	}
 }
 
