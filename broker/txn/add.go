@@ -7,7 +7,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
-	"github.com/penstockio/penstock/broker/commitlog"
 	"github.com/penstockio/penstock/broker/group"
 	"github.com/penstockio/penstock/broker/queue"
 	"github.com/penstockio/penstock/broker/store"
@@ -69,7 +68,7 @@ func (c *Coordinator) grow(x *transaction, parts []Partition, groups []string) e
 	next.Updated = now.UnixMilli()
 	next.Partitions = append(slices.Clip(next.Partitions), parts...)
 	next.Groups = append(slices.Clip(next.Groups), groups...)
-	if _, err := c.append(store.Riding, store.Entry{Kind: commitlog.KindTxn, Payload: next.encode()}); err != nil {
+	if _, err := c.append(store.Riding, recordEntry(&next)); err != nil {
 		return unavailable(err)
 	}
 	x.rec = next

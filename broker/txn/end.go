@@ -69,7 +69,7 @@ func (c *Coordinator) conclude(x *transaction, next Record, commit bool) (wait f
 	if open {
 		done, last, err = c.appendEnd(x, next, mark, commit)
 	} else {
-		last, err = c.append(store.Durable, store.Entry{Kind: commitlog.KindTxn, Payload: next.encode()})
+		last, err = c.append(store.Durable, recordEntry(&next))
 	}
 	if err != nil { // nothing, or not all, was appended
 		x.busy = false
@@ -115,7 +115,7 @@ func (c *Coordinator) append(s store.Safety, entries ...store.Entry) (*store.Tic
 func (c *Coordinator) appendEnd(x *transaction, next Record, epoch int16, commit bool) (done func(), last *store.Ticket, err error) {
 	was := x.rec
 	now := time.Now().UnixMilli()
-	complete := store.Entry{Kind: commitlog.KindTxn, Payload: next.encode()}
+	complete := recordEntry(&next)
 	prepare, _ := ended(commit)
 	done, err = c.groups.EndTxn(was.ProducerID, commit, was.Groups, func(offsets []store.Entry) error {
 		group := append([]store.Entry{complete}, offsets...)
@@ -131,7 +131,7 @@ func (c *Coordinator) appendEnd(x *transaction, next Record, epoch int16, commit
 				decided.LastEpoch = next.LastEpoch
 			}
 			if !was.State.prepared() {
-				if _, err := c.append(store.Durable, store.Entry{Kind: commitlog.KindTxn, Payload: decided.encode()}); err != nil {
+				if _, err := c.append(store.Durable, recordEntry(&decided)); err != nil {
 					return err
 				}
 				x.rec = decided
@@ -157,6 +157,10 @@ func (c *Coordinator) appendEnd(x *transaction, next Record, epoch int16, commit
 		return nil, nil, err
 	}
 	return done, last, nil
+}
+
+func recordEntry(r *Record) store.Entry {
+	return store.Entry{Kind: commitlog.KindTxn, Payload: r.encode()}
 }
 
 // What an entry takes in the log, about.

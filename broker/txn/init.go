@@ -8,7 +8,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
-	"github.com/penstockio/penstock/broker/commitlog"
 	"github.com/penstockio/penstock/broker/store"
 )
 
@@ -58,7 +57,7 @@ func (c *Coordinator) create(ctx context.Context, id string, timeoutMs int32, pr
 	if rec.ProducerID, err = c.NewProducerID(ctx); err != nil {
 		return Record{}, false, unavailable(err)
 	}
-	t := c.st.Append(store.Durable, store.Entry{Kind: commitlog.KindTxn, Payload: rec.encode()})
+	t := c.st.Append(store.Durable, recordEntry(&rec))
 	<-t.Done()
 	if err := t.Err(); err != nil {
 		return Record{}, false, unavailable(fmt.Errorf("making transactional id %q: %w", id, err))

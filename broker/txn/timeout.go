@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/penstockio/penstock/broker/commitlog"
 	"github.com/penstockio/penstock/broker/store"
 )
 
@@ -93,7 +92,7 @@ func (c *Coordinator) forgetIdle() {
 			continue
 		}
 		gone := Record{TransactionalID: x.rec.TransactionalID, deleted: true}
-		_, err := c.append(store.Durable, store.Entry{Kind: commitlog.KindTxn, Payload: gone.encode()})
+		_, err := c.append(store.Durable, recordEntry(&gone))
 		if err != nil {
 			x.mu.Unlock()
 			c.log.Error("forgetting an idle transactional id failed; it is tried again", "error", fmt.Errorf("%q: %w", gone.TransactionalID, err))
