@@ -32,6 +32,7 @@ func TestKilledTenTimesEveryAcknowledgedRecordIsThere(t *testing.T) {
 		cl, err := kgo.NewClient(append([]kgo.Opt{
 			kgo.SeedBrokers(addr), kgo.RetryBackoffFn(func(int) time.Duration { return 20 * time.Millisecond }),
 			kgo.RecordDeliveryTimeout(time.Minute), kgo.MetadataMinAge(20 * time.Millisecond),
+			kgo.AlwaysRetryEOF(), // a broker that dies right after it accepted looks like one that wants TLS
 		}, opts...)...)
 		if err != nil {
 			t.Fatal(err)
