@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -84,6 +85,11 @@ func Open(cfg Config, log *slog.Logger, reg prometheus.Registerer) (_ *Broker, e
 		SegmentBytes:    set.num(segmentBytes),
 		MaxMessageBytes: int(set.num(messageMaxBytes)),
 		TailBytes:       set.num(tailBytes),
+
+		RetentionCheck:   set.ms(retentionCheckMs),
+		CleanBackoff:     set.ms(cleanBackoffMs),
+		CompactMemory:    set.num(cleanMemory),
+		MaintenanceBytes: cmp.Or(set.num(cleanRate), -1),
 	}, log, reg)
 	if errors.Is(err, disk.ErrLocked) {
 		return nil, fmt.Errorf("%w; stop that process or choose another data-dir", err)

@@ -47,6 +47,9 @@ func (e *FailedError) Error() string {
 // Unwrap gives the file system's error.
 func (e *FailedError) Unwrap() error { return e.Err }
 
+// ErrGone means that the segment looked for was removed: what lived in it has been moved, or is no longer kept.
+var ErrGone = errors.New("the log segment was removed")
+
 // ErrClosed answers every append after Close.
 var ErrClosed = errors.New("the log is closed")
 

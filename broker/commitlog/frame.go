@@ -146,6 +146,8 @@ func (h *header) unknown() string {
 		return fmt.Sprintf("a frame with flags 0x%02x", h.flags)
 	case h.flags&(FlagZstd|FlagEncrypted) != 0:
 		return fmt.Sprintf("a compressed or encrypted frame (flags 0x%02x)", h.flags)
+	case h.kind == KindLink, h.kind == KindPunch:
+		return fmt.Sprintf("a frame of kind 0x%02x (link or punch, reserved)", byte(h.kind))
 	case !h.kind.Skippable() && !known[h.kind]:
 		return fmt.Sprintf("a frame of kind 0x%02x", byte(h.kind))
 	}
@@ -155,6 +157,7 @@ func (h *header) unknown() string {
 var known = map[Kind]bool{
 	KindPad: true, KindEpoch: true, KindData: true, KindLogStart: true, KindQueue: true, KindExpired: true, KindTopic: true, KindConfig: true,
 	KindGroup: true, KindOffset: true, KindProducer: true, KindTxn: true, KindSynced: true, KindClosed: true, KindFooter: true,
+	KindRound: true, KindCopied: true, KindCommit: true, KindSnapBegin: true, KindSnapPart: true, KindSnapEnd: true,
 }
 
 func crcOf(payload []byte) uint32 { return crc32.Checksum(payload, castagnoli) }

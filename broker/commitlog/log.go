@@ -1,6 +1,7 @@
 package commitlog
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,6 +26,7 @@ type Options struct {
 	FS           disk.FS
 	Dir          string // the directory of segments; made if missing
 	LogUUID      [16]byte
+	Store        byte  // StoreMain or StoreCold
 	SegmentBytes int64 // file size of new segments, header block included
 	TailBytes    int64 // memory for the log's end beside what is not durable yet
 	FillAfter    int64 // bytes written after which zero-filling begins
@@ -70,7 +72,7 @@ func Open(o Options) (*Log, error) {
 	if err := o.FS.MkdirAll(o.Dir); err != nil {
 		return nil, fmt.Errorf("making the log directory %s: %w", o.Dir, err)
 	}
-	l := &Log{fs: o.FS, dir: o.Dir, o: o, log: o.Log, m: newMetrics(o.Registerer)}
+	l := &Log{fs: o.FS, dir: o.Dir, o: o, log: o.Log, m: newMetrics(o.Registerer, o.Store)}
 	l.tail.limit = o.TailBytes
 	l.initWriter()
 	return l, nil
@@ -111,6 +113,8 @@ func (l *Log) load() error {
 			}
 		case s.log != l.o.LogUUID:
 			return &CorruptError{File: path, Position: first, Reason: fmt.Sprintf("it belongs to log %x, not %x", s.log, l.o.LogUUID)}
+		case s.store != l.o.Store:
+			return &CorruptError{File: path, Position: first, Reason: fmt.Sprintf("it is a segment of store %d, not %d", s.store, l.o.Store)}
 		case s.first != first:
 			return &CorruptError{File: path, Position: first, Reason: fmt.Sprintf("its header says it begins at %d", s.first)}
 		}
@@ -134,7 +138,7 @@ func (l *Log) guess(path string, first int64, why error) (*segment, error) {
 	}
 	capacity := max(size-blockSize, frameAlign) &^ (frameAlign - 1)
 	l.log.Error("a log segment has a damaged header", "file", path, "error", why)
-	return &segment{segHeader: segHeader{log: l.o.LogUUID, first: first, capacity: capacity}, path: path, bad: why.Error()}, nil
+	return &segment{segHeader: segHeader{log: l.o.LogUUID, store: l.o.Store, first: first, capacity: capacity}, path: path, bad: why.Error()}, nil
 }
 
 // checkBlank refuses a file that lost its header but holds something.
@@ -189,25 +193,36 @@ func (l *Log) Synced() int64 { return l.synced.Load() }
 // Durable is the end of what is safe by the configured measure; on one node the same as Synced.
 func (l *Log) Durable() int64 { return l.durable.Load() }
 
+// find gives the segment that holds pos; ErrGone if none does, as when it was removed.
+func (l *Log) find(pos int64) (*segment, error) {
+	l.segMu.RLock()
+	defer l.segMu.RUnlock()
+	i := l.segmentAt(pos)
+	if i < 0 || pos == l.segs[i].end() {
+		return nil, fmt.Errorf("log position %d: %w", pos, ErrGone)
+	}
+	return l.segs[i], nil
+}
+
 // ReadBatch appends the record batch of a data frame, size bytes long, whose frame begins at pos. Bytes from memory
 // are as they were written; bytes from disk are verified, header and batch. The error of bytes that are not what was
-// written is a *CorruptError.
+// written is a *CorruptError; that of a segment which was removed is ErrGone.
 func (l *Log) ReadBatch(dst []byte, queue uint32, pos int64, size int) ([]byte, error) {
+	kind, prefix := KindData, 0
+	if l.o.Store == StoreCold {
+		kind, prefix = KindCopied, copiedHeader+copiedRef
+	}
 	n := len(dst)
-	dst = grow(dst, HeaderSize+size)
-	if l.tail.read(dst[n:n+size], pos+HeaderSize) {
+	dst = grow(dst, HeaderSize+prefix+size)
+	if prefix == 0 && l.tail.read(dst[n:n+size], pos+HeaderSize) {
 		l.m.tailReads.Inc()
 		return dst[:n+size], nil
 	}
 	l.m.diskReads.Inc()
-	l.segMu.RLock()
-	i := l.segmentAt(pos)
-	if i < 0 || pos == l.segs[i].end() {
-		l.segMu.RUnlock()
-		return dst[:n], &CorruptError{File: l.dir, Position: pos, Reason: "no segment holds it"}
+	s, err := l.find(pos)
+	if err != nil {
+		return dst[:n], err
 	}
-	s := l.segs[i]
-	l.segMu.RUnlock()
 	b := dst[n:]
 	if pos+int64(len(b)) > s.end() {
 		return dst[:n], &CorruptError{File: s.path, Position: pos, Reason: "the batch looked for does not fit into the segment"}
@@ -216,7 +231,7 @@ func (l *Log) ReadBatch(dst []byte, queue uint32, pos int64, size int) ([]byte, 
 		return dst[:n], err
 	}
 	h, err := parseHeader(b, pos)
-	if err == nil && (h.kind != KindData || h.queue != queue || h.payload != size || h.length != HeaderSize) {
+	if err == nil && (h.kind != kind || h.queue != queue || h.payload != prefix+size || h.length != HeaderSize) {
 		err = fmt.Errorf("it is not the batch of %d bytes of queue %d looked for", size, queue)
 	}
 	if err == nil {
@@ -226,8 +241,30 @@ func (l *Log) ReadBatch(dst []byte, queue uint32, pos int64, size int) ([]byte, 
 		l.m.corrupt.Inc()
 		return dst[:n], &CorruptError{File: s.path, Position: pos, Reason: err.Error()}
 	}
-	copy(b, b[HeaderSize:])
+	copy(b, b[HeaderSize+prefix:])
 	return dst[:n+size], nil
+}
+
+// AppendTime is when the batch at pos was appended: its frame's time, and in the cold log that of the frame it was copied
+// from.
+func (l *Log) AppendTime(pos int64) (int64, error) {
+	s, err := l.find(pos)
+	if err != nil {
+		return 0, err
+	}
+	var b [HeaderSize + copiedHeader + copiedRef]byte
+	n := min(int64(len(b)), s.end()-pos)
+	if err := s.readAt(l.fs, b[:n], pos); err != nil {
+		return 0, err
+	}
+	h, err := parseHeader(b[:], pos)
+	if err != nil {
+		return 0, &CorruptError{File: s.path, Position: pos, Reason: err.Error()}
+	}
+	if h.kind == KindCopied {
+		return int64(binary.BigEndian.Uint64(b[HeaderSize+copiedHeader+copiedRef-8:])), nil
+	}
+	return h.time, nil
 }
 
 // grow lengthens dst by n bytes of any content.

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -337,9 +338,20 @@ func TestMissingSegmentIsRefused(t *testing.T) {
 	if err := c.Remove(filepath.Join(dir, names[2])); err != nil {
 		t.Fatal(err)
 	}
+	all := h.Segments()
 	var bad *CorruptError
-	if _, err := open(t, c, Checkpoint{}); !errors.As(err, &bad) {
+	if _, err := open(t, c, Checkpoint{Position: all[1].First + 48, Epoch: 1}); !errors.As(err, &bad) || bad.Position != all[2].First {
 		t.Fatal(err)
+	}
+	// Space may have been made below a checkpoint, and whoever has none must say what it can do without.
+	for _, cp := range []Checkpoint{{}, {Position: h.Position(), Epoch: 1}} {
+		h, err := open(t, c, cp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.rec.Start < all[3].First || cp.Position == 0 && h.rec.Start != all[3].First {
+			t.Fatalf("%+v", h.rec)
+		}
 	}
 }
 
@@ -610,6 +622,11 @@ func TestGolden(t *testing.T) {
 	with := func(k Kind, flags byte) header { h := base; h.kind, h.flags = k, flags; return h }
 	epoch := EpochRecord{Epoch: 3, Previous: 2, PreviousEnd: 4096, Node: uuid, Reason: ReasonStart, History: 1}
 	seg := segHeader{log: uuid, first: 1 << 28, epoch: 3, capacity: 256<<20 - blockSize}
+	var foot footer
+	foot.reset()
+	foot.note(KindData, 7, b)
+	foot.note(KindData, 9, b)
+	copied := Copied{Refs: []Ref{{Queue: 7, Base: 0, MaxTime: 1_700_000_000_001, Time: 1_700_000_000_002}}, Batch: b}
 	golden := map[string]string{
 		"frame-data.hex":     frame(with(KindData, 0), b),
 		"frame-machine.hex":  frame(with(KindTopic, FlagMore), []byte("\x01payload")),
@@ -617,6 +634,8 @@ func TestGolden(t *testing.T) {
 		"frame-synced.hex":   frame(with(KindSynced, 0), []byte{0, 0, 0, 0, 0, 0, 16, 0}),
 		"frame-closed.hex":   frame(with(KindClosed, 0), nil),
 		"frame-pad.hex":      frame(with(KindPad, 0), make([]byte, 16)),
+		"frame-footer.hex":   frame(with(KindFooter, 0), foot.encode()),
+		"frame-copied.hex":   frame(with(KindCopied, FlagMore), AppendCopied(nil, &copied)),
 		"segment-header.hex": hex.Dump(seg.encode()),
 	}
 	for name, got := range golden {
@@ -637,6 +656,12 @@ func TestGolden(t *testing.T) {
 	back, err := decodeSegHeader(seg.encode())
 	if err != nil || back != seg {
 		t.Fatalf("%+v, %v", back, err)
+	}
+	if f, err := DecodeFooter(foot.encode()); err != nil || !reflect.DeepEqual(f, foot.entries) {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	if c, err := DecodeCopied(AppendCopied(nil, &copied)); err != nil || !reflect.DeepEqual(c, copied) {
+		t.Fatalf("%+v, %v", c, err)
 	}
 	e, err := DecodeEpoch(epoch.AppendTo(nil))
 	if err != nil || e != epoch {

@@ -3,6 +3,7 @@ package commitlog
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Checkpoint is the place up to which somebody (the index) holds the log's content, a group end.
@@ -22,6 +23,7 @@ type Recovery struct {
 	Cut      int64  // bytes taken away from the end, up to the last that was not zero
 	Lost     string // the file that keeps them, "" if there was nothing to keep
 	BelowCut bool   // the end lies before the checkpoint: what holds the log's content must be rebuilt
+	Start    int64  // no segment is missing from here on; what came before was removed, or the scan began here
 }
 
 // scanState walks frames and remembers the last whole group.
@@ -32,6 +34,7 @@ type scanState struct {
 	inGroup       bool
 	reason        string // why the frame at pos is none
 	seg           int    // index of the segment pos is in, or len
+	start         int64  // where the scan began, or behind the last segment that is missing
 	closed        bool   // the scan began behind the frame of a clean stop
 }
 
@@ -48,7 +51,7 @@ func (l *Log) Recover(cp Checkpoint) (Recovery, error) {
 		return Recovery{}, err
 	}
 	sc := &scanner{fs: l.fs}
-	if err := l.scanFrames(sc, st); err != nil {
+	if err := l.scanFrames(sc, st, cp.Position); err != nil {
 		return Recovery{}, err
 	}
 	t := trace{synced: -1, nonZero: -1}
@@ -65,7 +68,7 @@ func (l *Log) Recover(cp Checkpoint) (Recovery, error) {
 			Reason: fmt.Sprintf("%s, though the log was synced up to %d; restore it from a copy", st.reason, t.synced),
 		}
 	}
-	rec := Recovery{End: st.groupEnd, Epoch: st.epoch, Time: max(st.time, cp.Time), BelowCut: st.groupEnd < cp.Position}
+	rec := Recovery{Start: st.start, End: st.groupEnd, Epoch: st.epoch, Time: max(st.time, cp.Time), BelowCut: st.groupEnd < cp.Position}
 	if err := l.cut(st, t, &rec); err != nil {
 		return Recovery{}, fmt.Errorf("cutting the torn end of the log at %d: %w", rec.End, err)
 	}
@@ -80,7 +83,9 @@ func (l *Log) scanStart(cp Checkpoint) (*scanState, error) {
 	if closed, err := l.closedBefore(cp, i); err != nil {
 		return nil, err
 	} else if closed {
-		return &scanState{pos: cp.Position, groupEnd: cp.Position, epoch: cp.Epoch, time: cp.Time, seg: i, closed: true}, nil
+		return &scanState{
+			pos: cp.Position, groupEnd: cp.Position, start: cp.Position, epoch: cp.Epoch, time: cp.Time, seg: i, closed: true,
+		}, nil
 	}
 	start := len(l.segs) - 1
 	for ; start > 0; start-- {
@@ -98,7 +103,7 @@ func (l *Log) scanStart(cp Checkpoint) (*scanState, error) {
 		start = 0
 	}
 	s := l.segs[start]
-	return &scanState{pos: s.first, groupEnd: s.first, epoch: s.epoch, time: cp.Time, seg: start}, nil
+	return &scanState{pos: s.first, groupEnd: s.first, start: s.first, epoch: s.epoch, time: cp.Time, seg: start}, nil
 }
 
 // closedBefore tells whether the log really holds the frame of a clean stop right before the checkpoint: it does not if
@@ -117,10 +122,14 @@ func (l *Log) closedBefore(cp Checkpoint, i int) (bool, error) {
 	return err == nil && h.kind == KindClosed && h.epoch == cp.Epoch, err
 }
 
-// scanFrames moves st over valid frames up to D.
-func (l *Log) scanFrames(sc *scanner, st *scanState) error {
+// scanFrames moves st over valid frames up to D. Segments may be missing below the checkpoint known, or if there is none:
+// space was made by removing them, and whoever rebuilds from the log must know what they held.
+func (l *Log) scanFrames(sc *scanner, st *scanState, known int64) error {
 	for ; st.seg < len(l.segs); st.seg++ {
 		s := l.segs[st.seg]
+		if s.first > st.pos && (known == 0 || s.first <= known) {
+			*st = scanState{pos: s.first, groupEnd: s.first, start: s.first, epoch: max(st.epoch, s.epoch), time: st.time, seg: st.seg}
+		}
 		if st.pos != s.first && (st.pos < s.first || st.pos > s.end()) {
 			return &CorruptError{File: s.path, Position: st.pos, Reason: "the segment file that should begin here is missing"}
 		}
@@ -190,11 +199,21 @@ func (l *Log) fileAt(st *scanState) string {
 // Replay calls f for each frame of whole groups from a position, a group end, to the log's end. last is true for the
 // frame that ends a group. Frames of skippable kinds this version does not know are counted and passed over.
 func (l *Log) Replay(from int64, f func(fr Frame, last bool, end int64) error) error {
+	return l.ReplayTo(from, l.end, f)
+}
+
+// ReplayTo is Replay up to a position.
+func (l *Log) ReplayTo(from, to int64, f func(fr Frame, last bool, end int64) error) error {
+	l.segMu.RLock()
+	segs := slices.Clone(l.segs)
+	l.segMu.RUnlock()
 	sc := &scanner{fs: l.fs}
-	for i := max(l.segmentAt(from), 0); i < len(l.segs); i++ {
-		s := l.segs[i]
+	for _, s := range segs {
+		if s.end() <= from {
+			continue
+		}
 		sc.enter(s)
-		for pos := max(from, s.first); pos < min(s.end(), l.end); {
+		for pos := max(from, s.first); pos < min(s.end(), to); {
 			h, payload, err := sc.frame(pos)
 			if errors.As(err, new(invalid)) {
 				return &CorruptError{File: s.path, Position: pos, Reason: err.Error()}

@@ -19,25 +19,31 @@ const (
 	blockSize     = 4096
 	segHeaderSize = 64
 	segFormat     = 1
-	storeMain     = 0
 	segSuffix     = ".log"
 )
 
 var segMagic = [8]byte{'P', 'S', 'T', 'K', 'L', 'O', 'G', 0}
 
+// Stores a log can be: the main log, which all appends go to, and the cold log, which the store moves what it keeps into.
+const (
+	StoreMain = 0
+	StoreCold = 1
+)
+
 // segHeader is what a segment says of itself. Cipher, flags and key id are zero in this version.
 type segHeader struct {
 	log      [16]byte // log uuid
-	first    int64    // position of the first byte
-	epoch    uint32   // of the writer that made it
-	capacity int64    // bytes of the log it holds
+	store    byte
+	first    int64  // position of the first byte
+	epoch    uint32 // of the writer that made it
+	capacity int64  // bytes of the log it holds
 }
 
 func (h *segHeader) encode() []byte {
 	b := make([]byte, segHeaderSize)
 	copy(b, segMagic[:])
 	binary.BigEndian.PutUint16(b[8:], segFormat)
-	b[10] = storeMain
+	b[10] = h.store
 	copy(b[16:], h.log[:])
 	binary.BigEndian.PutUint64(b[32:], uint64(h.first))
 	binary.BigEndian.PutUint32(b[40:], h.epoch)
@@ -57,14 +63,15 @@ func decodeSegHeader(b []byte) (segHeader, error) {
 		return h, errors.New("the header block's checksum does not hold")
 	}
 	copy(h.log[:], b[16:])
+	h.store = b[10]
 	h.first = int64(binary.BigEndian.Uint64(b[32:]))
 	h.epoch = binary.BigEndian.Uint32(b[40:])
 	h.capacity = int64(binary.BigEndian.Uint64(b[44:]))
 	switch {
 	case binary.BigEndian.Uint16(b[8:]) != segFormat:
 		return h, fmt.Errorf("format %d is not known", binary.BigEndian.Uint16(b[8:]))
-	case b[10] != storeMain:
-		return h, fmt.Errorf("store %d is not known", b[10])
+	case h.store > StoreCold:
+		return h, fmt.Errorf("store %d (2 is the tier) is not supported by this version", h.store)
 	case b[11] != 0 || binary.BigEndian.Uint32(b[12:]) != 0:
 		return h, errors.New("its cipher or flags are not known")
 	case h.capacity <= 0 || h.capacity%frameAlign != 0 || h.first < 0 || h.first%frameAlign != 0:
@@ -79,8 +86,9 @@ type segment struct {
 	path string
 	bad  string // why its header block cannot be believed; its frames are verified one by one all the same
 
-	mu sync.Mutex
-	f  disk.File
+	mu   sync.Mutex
+	f    disk.File
+	gone bool // removed: who found it before must look its batch up again
 }
 
 func segPath(dir string, first int64) string {
@@ -94,6 +102,9 @@ func (s *segment) offset(pos int64) int64 { return blockSize + pos - s.first }
 func (s *segment) file(fsys disk.FS) (disk.File, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.gone {
+		return nil, ErrGone
+	}
 	if s.f == nil {
 		f, err := fsys.Open(s.path)
 		if err != nil {
@@ -127,9 +138,18 @@ func (s *segment) readAt(fsys disk.FS, b []byte, pos int64) error {
 		return nil
 	}
 	if err != nil {
+		if s.removed() {
+			return ErrGone
+		}
 		return fmt.Errorf("reading %s at log position %d: %w", s.path, pos, err)
 	}
 	return nil
+}
+
+func (s *segment) removed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.gone
 }
 
 // create makes a segment durable, empty and with its space reserved; a failed one is removed again.

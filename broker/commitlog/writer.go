@@ -58,6 +58,7 @@ type writer struct {
 	hooks     Hooks
 	done      chan struct{}
 	total     int64 // bytes written since the start
+	foot      footer
 	fill      filler
 }
 
@@ -65,6 +66,7 @@ func (l *Log) initWriter() {
 	l.room.L, l.work.L = &l.mu, &l.mu
 	l.done = make(chan struct{})
 	l.fill.init()
+	l.foot.reset()
 }
 
 // Start opens the log for writing at the recovered end. The epoch frame is a round of its own; Start returns when it
@@ -74,6 +76,10 @@ func (l *Log) Start(rec Recovery, e EpochRecord, h Hooks) error {
 	l.end, l.epoch, l.lastTime, l.hooks = rec.End, e.Epoch, rec.Time, h
 	if i := l.segmentAt(rec.End); i >= 0 && rec.End < l.segs[i].end() {
 		l.cur = l.segs[i]
+		if err := l.resumeFooter(rec.End); err != nil {
+			l.mu.Unlock()
+			return err
+		}
 	}
 	for _, m := range []interface{ Store(int64) }{&l.written, &l.synced, &l.durable} {
 		m.Store(rec.End)
@@ -136,7 +142,7 @@ func (l *Log) reserve(size int64) error {
 		need += FrameSize(syncedSize)
 	}
 	if l.cur != nil {
-		if rem := l.cur.end() - l.end; rem == need || rem >= need+HeaderSize {
+		if l.cur.end()-l.end >= need+l.foot.room(size) {
 			return nil
 		}
 	}
@@ -157,7 +163,7 @@ func (l *Log) roll() error {
 		first = l.cur.end()
 	}
 	s, err := createSegment(l.fs, l.dir, segHeader{
-		log: l.o.LogUUID, first: first, epoch: l.epoch, capacity: l.o.SegmentBytes - blockSize,
+		log: l.o.LogUUID, store: l.o.Store, first: first, epoch: l.epoch, capacity: l.o.SegmentBytes - blockSize,
 	})
 	if err != nil {
 		if !disk.IsNoSpace(err) {
@@ -182,10 +188,11 @@ func (l *Log) roll() error {
 	l.m.segments.Set(float64(len(l.segs)))
 	l.segMu.Unlock()
 	l.cur, l.end = s, first
+	l.foot.reset()
 	return nil
 }
 
-// padToEnd ends the current segment. What is left is 0 or at least a header.
+// padToEnd ends the current segment with its footer and a pad. What is left is 0 or at least a header.
 func (l *Log) padToEnd() {
 	if l.cur == nil {
 		return
@@ -194,6 +201,10 @@ func (l *Log) padToEnd() {
 	if l.open == nil && rem >= FrameSize(syncedSize)+HeaderSize {
 		l.ensureRound(true)
 		rem = l.cur.end() - l.end
+	}
+	if n := l.foot.size(); !l.foot.unknown && l.open != nil && rem >= n+HeaderSize {
+		l.Put(KindFooter, 0, l.foot.encode(), false)
+		rem -= n
 	}
 	if rem > 0 {
 		r := l.ensureRound(false)
@@ -294,6 +305,7 @@ func (l *Log) put(k Kind, queue uint32, payload []byte, more bool, patch *Patch)
 	if k != KindData {
 		h.payloadCRC = crcOf(stored)
 	}
+	l.foot.note(k, queue, stored)
 	putHeader(b, &h, stored)
 	r.Frames = append(r.Frames, Placed{
 		Frame: Frame{Kind: k, Queue: queue, Position: pos, Epoch: l.epoch, Time: h.time, Payload: stored}, More: more,
@@ -395,3 +407,6 @@ func (r *Round) stamp(synced int64) {
 	h.payloadCRC = crcOf(payload)
 	putHeader(r.synced, &h, payload)
 }
+
+// Seal ends the round that takes frames: the next frame begins another. Only between Begin and End.
+func (l *Log) Seal() { l.seal() }

@@ -156,6 +156,23 @@ func (s *Snapshot) Iter(from, to []byte) (*Iterator, error) {
 	return &Iterator{it}, nil
 }
 
+// Get copies the value of a key as of the snapshot; ErrNotFound when there was none.
+func (s *Snapshot) Get(key []byte) ([]byte, error) {
+	v, c, err := s.Snapshot.Get(key)
+	if err != nil {
+		return nil, err
+	}
+	return append([]byte(nil), v...), c.Close()
+}
+
+// Flush writes what is in memory to disk and waits for it.
+func (d *DB) Flush() error {
+	if err := errors.Join(d.p.Flush(), d.Failed()); err != nil {
+		return fmt.Errorf("flushing the index: %w", err)
+	}
+	return nil
+}
+
 // AsyncFlush begins to write what is in memory to disk, so that a restart replays less of the log. While an earlier
 // one still runs it does nothing: more memtables would only bring nearer the number at which Pebble blocks.
 func (d *DB) AsyncFlush() error {

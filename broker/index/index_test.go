@@ -36,15 +36,18 @@ func TestGolden(t *testing.T) {
 	head := Head{
 		LogStart: 5, Next: 1000, LocalStart: 5, TierEnd: -1, Epoch: 2, Bytes: 123456, MaxTime: 1_700_000_000_000, MaxTimeAt: 998,
 		AppendTime: true, Compact: true, Aborts: true, RetainMs: -1, RetainSize: 1 << 30,
+		Cleaned: 600, MinLag: 1, MaxLag: 1 << 62, Tombstone: 86_400_000, Dirty: 500,
 	}
 	cp := Checkpoint{
-		LogUUID: [16]byte{1, 2, 3}, History: 1, Position: 1 << 28, Epoch: 7, Time: 1_700_000_000_000, Closed: true, Format: Format,
+		LogUUID: [16]byte{1, 2, 3}, History: 1, Position: 1 << 28, Epoch: 7, Time: 1_700_000_000_000, Closed: true, Format: Format, Cold: 1 << 20,
+		Snapshot: 1 << 27, SnapshotEnd: 1<<27 + 4096, SnapshotBytes: 2000,
 		Machines: map[Prefix]uint8{PrefixTopic: 1, PrefixGroup: 3},
 	}
 	e := Entry{Last: 1000, Base: 990, Position: 1 << 28, Size: 4321, MaxTime: 1_700_000_000_000, Count: 11}
 	aborted := Aborted{Producer: 1234, First: 40, Last: 55, Stable: 50}
 	few := e
-	few.Count = 4
+	few.Count, few.Store = 4, StoreCold
+	share := Share{First: 900, Last: 1000, Batches: 7, Bytes: 54321}
 	var out strings.Builder
 	line := func(name string, key, value []byte) {
 		fmt.Fprintf(&out, "%-12s %s = %s\n", name, hex.EncodeToString(key), hex.EncodeToString(value))
@@ -52,6 +55,7 @@ func TestGolden(t *testing.T) {
 	line("batch", BatchKey(7, e.Last), AppendEntry(nil, &e))
 	line("compacted", BatchKey(7, e.Last), AppendEntry(nil, &few))
 	line("head", HeadKey(7), AppendHead(nil, &head))
+	line("segment", SegmentKey(StoreCold, 1<<28, 7), AppendShare(nil, &share))
 	line("epoch", EpochKey(7, 2), AppendEpochStart(nil, 300))
 	line("producer key", ProducerKey(7, 1234), nil)
 	line("aborted", AbortedKey(7, 55), AppendAborted(nil, &aborted))
@@ -78,6 +82,9 @@ func TestGolden(t *testing.T) {
 	if got, err := DecodeHead(AppendHead(nil, &head)); err != nil || got != head {
 		t.Errorf("%+v became %+v, %v", head, got, err)
 	}
+	if got, err := DecodeShare(AppendShare(nil, &share)); err != nil || got != share {
+		t.Errorf("%+v became %+v, %v", share, got, err)
+	}
 	if got, err := DecodeCheckpoint(AppendCheckpoint(nil, &cp)); err != nil || !reflect.DeepEqual(got, cp) {
 		t.Errorf("%+v became %+v, %v", cp, got, err)
 	}
@@ -98,7 +105,7 @@ func TestReservedFormsAreRefusedByName(t *testing.T) {
 		at   int
 		to   byte
 		want string
-	}{{0, 2, "extent"}, {0, 3, "link"}, {0, 9, "form 9"}, {2, 1, "store 1"}, {2, 2, "store 2"}, {6, optLabel, "optional fields"}} {
+	}{{0, 2, "extent"}, {0, 3, "link"}, {0, 9, "form 9"}, {2, 2, "tier"}, {2, 3, "store 3"}, {6, optLabel, "optional fields"}} {
 		v := AppendEntry(nil, &e)
 		v[c.at] = c.to
 		if _, err := DecodeEntry(e.Last, v); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -215,6 +222,7 @@ func TestFullDisk(t *testing.T) {
 func FuzzValues(f *testing.F) {
 	e := Entry{Last: 1000, Base: 990, Position: 1 << 28, Size: 4321, MaxTime: 1_700_000_000_000, Count: 4}
 	f.Add(AppendEntry(nil, &e))
+	f.Add(AppendShare(nil, &Share{First: 1, Last: 3, Batches: 2, Bytes: 100}))
 	f.Add(AppendHead(nil, &Head{Next: 5, TierEnd: -1}))
 	f.Add(AppendAborted(nil, &Aborted{Producer: 7, First: 3, Last: 9, Stable: 5}))
 	f.Add(AppendOpen(nil, 7))
@@ -223,6 +231,11 @@ func FuzzValues(f *testing.F) {
 		if e, err := DecodeEntry(1000, v); err == nil {
 			if got, err := DecodeEntry(1000, AppendEntry(nil, &e)); err != nil || got != e {
 				t.Fatalf("%+v became %+v, %v", e, got, err)
+			}
+		}
+		if s, err := DecodeShare(v); err == nil {
+			if got, err := DecodeShare(AppendShare(nil, &s)); err != nil || got != s {
+				t.Fatalf("%+v became %+v, %v", s, got, err)
 			}
 		}
 		if h, err := DecodeHead(v); err == nil {

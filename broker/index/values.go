@@ -16,11 +16,12 @@ const (
 )
 
 // Format is the version of keys and values; another one is rebuilt from the log.
-const Format = 2
+const Format = 3
 
-// Stores a place can name. The cold log and the tier are reserved.
+// Stores a place can name. The tier is reserved and refused by name.
 const (
-	storeMain = 0
+	StoreMain = 0
+	StoreCold = 1
 )
 
 // Bits of the optional fields of a batch entry. Only the count is written by this version.
@@ -36,7 +37,8 @@ const (
 type Entry struct {
 	Last     int64 // from the key
 	Base     int64
-	Position int64 // of its frame in the main log
+	Store    uint8 // StoreMain or StoreCold
+	Position int64 // of its frame in that store's log
 	Size     int   // of the batch
 	MaxTime  int64 // the highest timestamp of the queue up to and with this batch
 	Count    int32 // records; last - base + 1 unless records were compacted away
@@ -46,7 +48,7 @@ type Entry struct {
 func AppendEntry(b []byte, e *Entry) []byte {
 	b = append(b, formBatch)
 	b = binary.AppendUvarint(b, uint64(e.Last-e.Base))
-	b = binary.AppendUvarint(b, storeMain)
+	b = binary.AppendUvarint(b, uint64(e.Store))
 	b = binary.AppendUvarint(b, uint64(e.Position))
 	b = binary.AppendUvarint(b, uint64(e.Size))
 	b = binary.AppendVarint(b, e.MaxTime)
@@ -68,9 +70,11 @@ func DecodeEntry(last int64, v []byte) (Entry, error) {
 		return Entry{}, fmt.Errorf("decoding a batch entry: form %d is not known", form)
 	}
 	e := Entry{Last: last, Base: last - int64(d.uvarint())}
-	if s := d.uvarint(); s != storeMain && d.err == nil {
-		return Entry{}, fmt.Errorf("decoding a batch entry: store %d (cold log or tier) is not supported by this version", s)
+	store := d.uvarint()
+	if store > StoreCold && d.err == nil {
+		return Entry{}, fmt.Errorf("decoding a batch entry: store %d (2 is the tier) is not supported by this version", store)
 	}
+	e.Store = uint8(store)
 	e.Position, e.Size, e.MaxTime = int64(d.uvarint()), int(d.uvarint()), d.varint()
 	opt := d.byte()
 	if opt&^optCount != 0 && d.err == nil {
@@ -102,6 +106,11 @@ type Head struct {
 	Aborts     bool // there were aborted transactions
 	RetainMs   int64
 	RetainSize int64
+	Cleaned    int64 // compaction has been through everything below
+	MinLag     int64 // of the policy: compaction's lags and how long tombstones stay, ms
+	MaxLag     int64
+	Tombstone  int64
+	Dirty      int32 // min.cleanable.dirty.ratio in thousandths
 }
 
 const (
@@ -124,7 +133,12 @@ func AppendHead(b []byte, h *Head) []byte {
 	b = binary.AppendVarint(b, h.MaxTimeAt)
 	b = append(b, bit(h.AppendTime, headAppendTime)|bit(h.Compact, headCompact)|bit(h.Delete, headDelete)|bit(h.Aborts, headAborts))
 	b = binary.AppendVarint(b, h.RetainMs)
-	return binary.AppendVarint(b, h.RetainSize)
+	b = binary.AppendVarint(b, h.RetainSize)
+	b = binary.AppendUvarint(b, uint64(h.Cleaned))
+	b = binary.AppendUvarint(b, uint64(h.MinLag))
+	b = binary.AppendUvarint(b, uint64(h.MaxLag))
+	b = binary.AppendUvarint(b, uint64(h.Tombstone))
+	return binary.AppendUvarint(b, uint64(h.Dirty))
 }
 
 func bit(on bool, b byte) byte {
@@ -148,6 +162,8 @@ func DecodeHead(v []byte) (Head, error) {
 	h.AppendTime, h.Compact, h.Delete = flags&headAppendTime != 0, flags&headCompact != 0, flags&headDelete != 0
 	h.Aborts = flags&headAborts != 0
 	h.RetainMs, h.RetainSize = d.varint(), d.varint()
+	h.Cleaned, h.MinLag, h.MaxLag, h.Tombstone = int64(d.uvarint()), int64(d.uvarint()), int64(d.uvarint()), int64(d.uvarint())
+	h.Dirty = int32(d.uvarint())
 	if d.err == nil && (h.LogStart < 0 || h.Next < h.LogStart) {
 		d.err = errors.New("its values make no sense")
 	}
@@ -176,8 +192,13 @@ type Checkpoint struct {
 	Epoch    uint32 // writer epoch at the position
 	Time     int64  // of the last frame before it
 	Closed   bool   // the last frame was that of a clean stop
-	Format   uint64
-	Machines map[Prefix]uint8 // version of each machine
+	Cold     int64  // position of the cold log up to which its rounds have been applied
+
+	Snapshot      int64 // the log position the newest whole snapshot in the log stands for, 0 without one
+	SnapshotEnd   int64 // and where its last frame stands
+	SnapshotBytes int64
+	Format        uint64
+	Machines      map[Prefix]uint8 // version of each machine
 }
 
 // AppendCheckpoint encodes a checkpoint.
@@ -190,6 +211,10 @@ func AppendCheckpoint(b []byte, c *Checkpoint) []byte {
 	b = binary.AppendUvarint(b, uint64(c.Epoch))
 	b = binary.AppendVarint(b, c.Time)
 	b = append(b, bit(c.Closed, 1))
+	b = binary.AppendUvarint(b, uint64(c.Cold))
+	b = binary.AppendUvarint(b, uint64(c.Snapshot))
+	b = binary.AppendUvarint(b, uint64(c.SnapshotEnd))
+	b = binary.AppendUvarint(b, uint64(c.SnapshotBytes))
 	b = binary.AppendUvarint(b, uint64(len(c.Machines)))
 	prefixes := make([]int, 0, len(c.Machines))
 	for p := range c.Machines {
@@ -211,7 +236,8 @@ func DecodeCheckpoint(v []byte) (Checkpoint, error) {
 	c := Checkpoint{Format: d.uvarint(), Machines: map[Prefix]uint8{}}
 	copy(c.LogUUID[:], d.take(16))
 	c.History, c.Position, c.Epoch = uint32(d.uvarint()), int64(d.uvarint()), uint32(d.uvarint())
-	c.Time, c.Closed = d.varint(), d.byte()&1 != 0
+	c.Time, c.Closed, c.Cold = d.varint(), d.byte()&1 != 0, int64(d.uvarint())
+	c.Snapshot, c.SnapshotEnd, c.SnapshotBytes = int64(d.uvarint()), int64(d.uvarint()), int64(d.uvarint())
 	for n := d.uvarint(); n > 0 && d.err == nil; n-- {
 		p := Prefix(d.byte())
 		c.Machines[p] = d.byte()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/penstockio/penstock/broker/index"
 )
@@ -68,8 +69,9 @@ func WriteSnapshot(at *index.Snapshot, p index.Prefix, w io.Writer) error {
 	return nil
 }
 
-// ReadSnapshot puts back what WriteSnapshot wrote. Batches made by newBatch are the caller's to commit.
-func ReadSnapshot(version, known uint8, p index.Prefix, r io.Reader, newBatch func() *index.Batch) error {
+// ReadSnapshot puts back what WriteSnapshot wrote, of a prefix and more if the machine owns more. Batches made by newBatch
+// are the caller's to commit.
+func ReadSnapshot(version, known uint8, p index.Prefix, r io.Reader, newBatch func() *index.Batch, more ...index.Prefix) error {
 	if version != known {
 		return fmt.Errorf("reading a snapshot of prefix %q: version %d, this program knows %d", byte(p), version, known)
 	}
@@ -80,7 +82,7 @@ func ReadSnapshot(version, known uint8, p index.Prefix, r io.Reader, newBatch fu
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err == nil && (len(k) == 0 || k[0] != byte(p)) {
+		if err == nil && (len(k) == 0 || k[0] != byte(p) && !slices.Contains(more, index.Prefix(k[0]))) {
 			err = fmt.Errorf("key %q is not of the prefix", k)
 		}
 		if err != nil {

@@ -8,6 +8,10 @@ type Policy struct {
 	RetentionMs     int64 // -1: for ever
 	RetentionBytes  int64 // -1: unlimited
 	Compact, Delete bool
+	MinLagMs        int64 // compaction: how long a record stays uncompacted at least
+	MaxLagMs        int64 // and at most
+	TombstoneMs     int64 // how long tombstones and markers stay after they were first cleaned
+	Dirty           int32 // the share of what is not compacted yet that begins a compaction, in thousandths
 }
 
 // State is one queue. It holds no pointers, so that a million of them cost the garbage collector nothing (I1).
@@ -18,6 +22,7 @@ type State struct {
 	Bytes     int64 // of the batches kept
 	MaxTime   int64 // the highest timestamp ever appended, -1 without records
 	MaxTimeAt int64 // last offset of the batch that holds it
+	Cleaned   int64 // compaction has been through everything below
 	Epoch     int32 // leader epoch
 	policy    uint32
 	dropping  bool // a drop has been appended: nothing more may be
@@ -165,6 +170,17 @@ func (t *Table) Update(q ID, f func(*State)) bool {
 		f(t.at(slot))
 	}
 	return ok
+}
+
+// IDs lists all queues, in no order.
+func (t *Table) IDs() []ID {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	ids := make([]ID, 0, len(t.slots))
+	for q := range t.slots {
+		ids = append(ids, q)
+	}
+	return ids
 }
 
 // SetPolicy changes a queue's policy.

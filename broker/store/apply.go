@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -24,6 +25,16 @@ type applier struct {
 	moved []stableSpan
 	buf   []byte
 	key   []byte
+
+	seg    segID // the segment last looked for, and where it ends
+	segEnd int64
+	shares map[shareKey]*share
+
+	restoring bool // nothing is complete yet: no checkpoint is written
+	snapshot  struct {
+		id       uint64 // of one whose end has not come yet
+		position int64
+	}
 
 	frames  int   // in the open batch
 	flushed int64 // position at the last flush of the index
@@ -50,7 +61,7 @@ func newApplier(s *Store, cp index.Checkpoint) *applier {
 	}
 	return &applier{
 		s: s, cp: cp, heads: map[queue.ID]*headChange{}, prods: map[producerKey]queue.Producer{},
-		open: map[queue.ID]queue.OpenSet{}, flushed: cp.Position,
+		open: map[queue.ID]queue.OpenSet{}, flushed: cp.Position, shares: map[shareKey]*share{},
 	}
 }
 
@@ -131,6 +142,8 @@ func (a *applier) frame(f commitlog.Frame) error {
 		return a.queue(f)
 	case commitlog.KindExpired:
 		return a.expired(f)
+	case commitlog.KindSnapBegin, commitlog.KindSnapPart, commitlog.KindSnapEnd:
+		return a.snapshotFrame(f)
 	case commitlog.KindPad, commitlog.KindSynced, commitlog.KindClosed, commitlog.KindFooter:
 		return nil
 	}
@@ -158,17 +171,14 @@ func (a *applier) data(f commitlog.Frame) error {
 		h.st.MaxTime, h.st.MaxTimeAt = b.MaxTime(), e.Last
 	}
 	e.MaxTime = h.st.MaxTime
-	h.st.High, h.valid = e.Last+1, true
-	h.st.Bytes += int64(len(b))
+	h.st.High = e.Last + 1
 	h.added += int64(len(b))
 	if b.Transactional() {
 		if err := a.transaction(q, h, b); err != nil {
 			return err
 		}
 	}
-	a.buf = index.AppendEntry(a.buf[:0], &e)
-	a.key = index.AppendBatchKey(a.key[:0], f.Queue, e.Last)
-	return a.batch().Set(a.key, a.buf)
+	return a.enter(q, h, &e)
 }
 
 // groupEnd notes that everything up to a position has been applied.
@@ -202,9 +212,14 @@ func (a *applier) commit() error {
 			return err
 		}
 	}
-	a.buf = index.AppendCheckpoint(a.buf[:0], &a.cp)
-	if err := b.Set(index.CheckpointKey(), a.buf); err != nil {
+	if err := a.commitShares(b); err != nil {
 		return err
+	}
+	if !a.restoring {
+		a.buf = index.AppendCheckpoint(a.buf[:0], &a.cp)
+		if err := b.Set(index.CheckpointKey(), a.buf); err != nil {
+			return err
+		}
 	}
 	a.b, a.frames = nil, 0
 	if err := a.s.db.Commit(b); err != nil {
@@ -229,7 +244,7 @@ func (a *applier) publish() {
 			from, to := a.s.table.Advance(q, a.open[q].First(), func(st *queue.State) {
 				st.LogStart, st.High, st.Next = h.st.LogStart, h.st.High, max(st.Next, h.st.High)
 				st.Bytes, st.MaxTime, st.MaxTimeAt = h.st.Bytes, h.st.MaxTime, h.st.MaxTimeAt
-				st.Aborts = h.st.Aborts
+				st.Aborts, st.Cleaned = h.st.Aborts, h.st.Cleaned
 			})
 			if to > from {
 				a.moved = append(a.moved, stableSpan{q, from, to})
@@ -256,9 +271,55 @@ func (a *applier) publish() {
 // applyRounds is the store's applying goroutine.
 func (s *Store) applyRounds() {
 	defer close(s.done)
-	for r := range s.rounds {
-		s.applyRound(r)
+	for {
+		select {
+		case r, ok := <-s.rounds:
+			if !ok {
+				return
+			}
+			s.applyRound(r)
+		case t := <-s.tasks:
+			t.done <- s.applyTask(t.f)
+		}
 	}
+}
+
+// task is work for the applier besides rounds: what was moved in the cold log, segments that go.
+type task struct {
+	f    func(*applier) error
+	done chan error
+}
+
+// do lets the applier run f between two rounds.
+func (s *Store) do(ctx context.Context, f func(*applier) error) error {
+	t := task{f, make(chan error, 1)}
+	select {
+	case s.tasks <- t:
+		return <-t.done
+	case <-s.done:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Store) applyTask(f func(*applier) error) error {
+	if err := s.broken.Load(); err != nil {
+		return err
+	}
+	if err := f(s.apply); err != nil {
+		return s.breakIndex(err)
+	}
+	return nil
+}
+
+// breakIndex fences writing: the index no longer follows the log.
+func (s *Store) breakIndex(err error) *StorageError {
+	e := &StorageError{Failed, fmt.Errorf("writing is fenced until a restart, which rebuilds the index: %w", err)}
+	s.broken.Store(e)
+	s.l.Error("the index failed", "error", err)
+	s.log.Fence(err)
+	return e
 }
 
 func (s *Store) applyRound(r *commitlog.Round) {
@@ -266,10 +327,7 @@ func (s *Store) applyRound(r *commitlog.Round) {
 	err := s.broken.Load()
 	if err == nil {
 		if aerr := s.apply.round(r, g); aerr != nil {
-			err = &StorageError{Failed, fmt.Errorf("writing is fenced until a restart, which rebuilds the index: %w", aerr)}
-			s.broken.Store(err)
-			s.l.Error("the index failed", "error", aerr)
-			s.log.Fence(aerr)
+			err = s.breakIndex(aerr)
 		}
 	}
 	s.log.Release(r)

@@ -21,6 +21,9 @@ func (s *Store) openIndex() (index.Checkpoint, error) {
 	}
 	v, err := s.db.Get(index.CheckpointKey())
 	if errors.Is(err, index.ErrNotFound) {
+		if empty, err := s.emptyIndex(); err != nil || !empty {
+			return s.resetIndex("it was not completed")
+		}
 		return index.Checkpoint{}, nil
 	}
 	if err != nil {
@@ -52,6 +55,16 @@ func (s *Store) foreign(cp index.Checkpoint) string {
 		}
 	}
 	return ""
+}
+
+// emptyIndex tells whether the index has no key at all.
+func (s *Store) emptyIndex() (bool, error) {
+	it, err := s.db.Iter([]byte{0}, nil)
+	if err != nil {
+		return false, err
+	}
+	empty := !it.First()
+	return empty, errors.Join(it.Error(), it.Close())
 }
 
 func (s *Store) tryIndex() (err error) {
@@ -89,13 +102,22 @@ func (s *Store) resetIndex(why string) (index.Checkpoint, error) {
 	return index.Checkpoint{}, s.tryIndex()
 }
 
-// load fills the queue table from the index, lets machines load, and applies the rest of the log.
-func (s *Store) load(ctx context.Context, cp index.Checkpoint, rec commitlog.Recovery) error {
-	if cp.Position < s.log.First() {
-		return fmt.Errorf("rebuilding the index in %s: the log begins at %d and holds no snapshot of what came before; restore the index or the log from a copy", s.dir, s.log.First())
+// load fills the queue table from the index, lets machines load, and applies the rest of both logs.
+func (s *Store) load(ctx context.Context, cp index.Checkpoint, rec commitlog.Recovery) (err error) {
+	restored := cp.Position < rec.Start
+	if restored {
+		if cp, err = s.restore(ctx, rec); err != nil {
+			return err
+		}
 	}
 	if err := s.loadHeads(); err != nil {
 		return err
+	}
+	if err := s.loadShares(); err != nil {
+		return err
+	}
+	if cp.Snapshot > 0 {
+		s.snapshotted.Store(&lastSnapshot{cp.Snapshot, cp.SnapshotEnd, cp.SnapshotBytes})
 	}
 	for _, o := range s.owners {
 		if err := o.m.Load(s.db); err != nil {
@@ -107,7 +129,20 @@ func (s *Store) load(ctx context.Context, cp index.Checkpoint, rec commitlog.Rec
 	if err := s.apply.loadOpen(); err != nil {
 		return err
 	}
-	return s.replay(ctx, cp.Position, rec.End)
+	if restored { // an index without all batches must not look complete
+		s.apply.restoring = true
+	}
+	if err := s.replay(ctx, cp.Position, rec.End); err != nil {
+		return err
+	}
+	if err := s.replayCold(ctx, cp.Cold); err != nil {
+		return err
+	}
+	if restored {
+		s.apply.restoring = false
+		return s.apply.raiseTimes()
+	}
+	return nil
 }
 
 func (s *Store) loadHeads() error {
@@ -130,10 +165,11 @@ func (s *Store) loadHeads() error {
 func fromHead(h *index.Head) (queue.State, Policy) {
 	st := queue.State{
 		LogStart: h.LogStart, High: h.Next, Next: h.Next, Bytes: h.Bytes, MaxTime: h.MaxTime, MaxTimeAt: h.MaxTimeAt, Epoch: h.Epoch,
-		Aborts: h.Aborts,
+		Aborts: h.Aborts, Cleaned: h.Cleaned,
 	}
 	return st, Policy{
 		AppendTime: h.AppendTime, RetentionMs: h.RetainMs, RetentionBytes: h.RetainSize, Compact: h.Compact, Delete: h.Delete,
+		MinLagMs: h.MinLag, MaxLagMs: h.MaxLag, TombstoneMs: h.Tombstone, Dirty: h.Dirty,
 	}
 }
 
@@ -141,7 +177,8 @@ func toHead(st *queue.State, p Policy) index.Head {
 	return index.Head{
 		LogStart: st.LogStart, Next: st.High, LocalStart: st.LogStart, TierEnd: -1, Epoch: st.Epoch, Bytes: st.Bytes,
 		MaxTime: st.MaxTime, MaxTimeAt: st.MaxTimeAt, AppendTime: p.AppendTime, RetainMs: p.RetentionMs,
-		RetainSize: p.RetentionBytes, Compact: p.Compact, Delete: p.Delete, Aborts: st.Aborts,
+		RetainSize: p.RetentionBytes, Compact: p.Compact, Delete: p.Delete, Aborts: st.Aborts, Cleaned: st.Cleaned,
+		MinLag: p.MinLagMs, MaxLag: p.MaxLagMs, Tombstone: p.TombstoneMs, Dirty: p.Dirty,
 	}
 }
 

@@ -5,6 +5,9 @@ import "github.com/prometheus/client_golang/prometheus"
 type metrics struct {
 	duplicates, rebuilds   prometheus.Counter
 	readBatches, readBytes prometheus.Counter
+
+	snapshots, expired, copied, removedBytes, compactions, compactedBytes, maintenanceErrors prometheus.Counter
+	lastSpace                                                                                prometheus.Gauge
 }
 
 func newMetrics(reg prometheus.Registerer, s *Store) *metrics {
@@ -16,6 +19,17 @@ func newMetrics(reg prometheus.Registerer, s *Store) *metrics {
 		rebuilds:    counter("index_rebuilds_total", "Times the index was thrown away and rebuilt from the log."),
 		readBatches: counter("read_batches_total", "Record batches read."),
 		readBytes:   counter("read_bytes_total", "Bytes of record batches read."),
+
+		snapshots:         counter("snapshots_total", "Snapshots of all machines written into the log."),
+		expired:           counter("retention_moves_total", "Log starts moved by retention."),
+		copied:            counter("cold_copied_bytes_total", "Bytes written to the cold log."),
+		removedBytes:      counter("reclaimed_bytes_total", "Bytes of log segments removed."),
+		compactions:       counter("compactions_total", "Passes of compaction over a queue."),
+		compactedBytes:    counter("compacted_bytes_total", "Bytes of record batches that compaction took away."),
+		maintenanceErrors: counter("maintenance_errors_total", "Background jobs that failed and are tried again."),
+		lastSpace: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "penstock_store_last_maintenance_timestamp_seconds", Help: "When making space was last completed.",
+		}),
 	}
 	if reg == nil {
 		return m
@@ -25,6 +39,8 @@ func newMetrics(reg prometheus.Registerer, s *Store) *metrics {
 	}
 	reg.MustRegister(
 		m.duplicates, m.rebuilds, m.readBatches, m.readBytes,
+		m.snapshots, m.expired, m.copied, m.removedBytes, m.compactions, m.compactedBytes, m.maintenanceErrors, m.lastSpace,
+		gauge("live_ratio", "Share of the sealed log segments that is still needed, of main and cold log together.", s.liveRatio),
 		gauge("queues", "Queues held.", func() float64 { return float64(s.table.Len()) }),
 		gauge("queue_bytes", "Bytes of record batches kept in all queues.", func() float64 { return float64(s.table.Bytes()) }),
 		gauge("log_durable_position", "End of the log that is durable.", func() float64 { return float64(s.log.Durable()) }),

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/penstockio/penstock/broker/batch"
+	"github.com/penstockio/penstock/broker/commitlog"
 	"github.com/penstockio/penstock/broker/index"
 	"github.com/penstockio/penstock/broker/queue"
 )
@@ -30,6 +31,20 @@ func (s *Store) Size(q queue.ID) (int64, error) {
 // OffsetAt implements API; -1 and -1 mean that no record is so late. The highest timestamp up to a batch never falls
 // along a queue, so the first batch that can hold the answer is found by bisection.
 func (s *Store) OffsetAt(ctx context.Context, q queue.ID, ms int64) (offset, at int64, err error) {
+	return s.unmoved(func() (int64, int64, error) { return s.offsetAt(ctx, q, ms) })
+}
+
+// unmoved does a look-up again when batches were moved under it.
+func (s *Store) unmoved(f func() (int64, int64, error)) (offset, at int64, err error) {
+	for range goneTries {
+		if offset, at, err = f(); !errors.Is(err, commitlog.ErrGone) {
+			break
+		}
+	}
+	return offset, at, err
+}
+
+func (s *Store) offsetAt(ctx context.Context, q queue.ID, ms int64) (offset, at int64, err error) {
 	st, _, ok := s.table.Get(q)
 	if !ok {
 		return -1, -1, ErrNoQueue
@@ -62,7 +77,7 @@ func (s *Store) OffsetAt(ctx context.Context, q queue.ID, ms int64) (offset, at 
 		if sc.e.MaxTime < ms {
 			continue
 		}
-		if buf, err = s.log.ReadBatch(buf[:0], uint32(q), sc.e.Position, sc.e.Size); err != nil {
+		if buf, err = s.readBatch(buf[:0], q, &sc.e); err != nil {
 			return -1, -1, err
 		}
 		offset, at, err := firstAt(buf, &sc.e, st.LogStart, ms)
@@ -91,6 +106,10 @@ func firstAt(b batch.Batch, e *index.Entry, start, ms int64) (offset, at int64, 
 
 // MaxTimestamp implements API; -1 and -1 for a queue without records.
 func (s *Store) MaxTimestamp(ctx context.Context, q queue.ID) (offset, at int64, err error) {
+	return s.unmoved(func() (int64, int64, error) { return s.maxTimestamp(ctx, q) })
+}
+
+func (s *Store) maxTimestamp(ctx context.Context, q queue.ID) (offset, at int64, err error) {
 	st, _, ok := s.table.Get(q)
 	if !ok {
 		return -1, -1, ErrNoQueue
@@ -98,19 +117,27 @@ func (s *Store) MaxTimestamp(ctx context.Context, q queue.ID) (offset, at int64,
 	if st.LogStart >= st.High {
 		return -1, -1, nil
 	}
+	if st.MaxTimeAt >= st.LogStart {
+		offset, at, err = s.latest(ctx, q, &st, st.MaxTimeAt, st.MaxTimeAt)
+		if err != nil || at == st.MaxTime {
+			return offset, at, err
+		}
+	}
+	return s.latest(ctx, q, &st, st.LogStart, st.High-1) // the record that was the latest is trimmed or compacted away
+}
+
+// latest finds the record with the highest timestamp in the batches that hold two offsets and all between.
+func (s *Store) latest(ctx context.Context, q queue.ID, st *queue.State, from, to int64) (offset, at int64, err error) {
 	var sc scan
 	defer sc.release()
-	from := st.MaxTimeAt
-	if from < st.LogStart { // the record that was the latest is trimmed: look through what is left
-		from = st.LogStart
-	}
 	offset, at = -1, -1
 	var buf []byte
-	for ok, err = sc.seek(s.db, q, from); ok && err == nil && sc.e.Base < st.High; ok, err = sc.next() {
+	ok, err := sc.seek(s.db, q, from)
+	for ; ok && err == nil && sc.e.Base <= to; ok, err = sc.next() {
 		if err := ctx.Err(); err != nil {
 			return -1, -1, err
 		}
-		if buf, err = s.log.ReadBatch(buf[:0], uint32(q), sc.e.Position, sc.e.Size); err != nil {
+		if buf, err = s.readBatch(buf[:0], q, &sc.e); err != nil {
 			return -1, -1, err
 		}
 		if b := batch.Batch(buf); at < b.MaxTime() {
@@ -122,9 +149,6 @@ func (s *Store) MaxTimestamp(ctx context.Context, q queue.ID) (offset, at int64,
 			}); err != nil {
 				return -1, -1, err
 			}
-		}
-		if from == st.MaxTimeAt {
-			break
 		}
 	}
 	return offset, at, errors.Join(err, sc.close())

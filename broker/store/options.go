@@ -23,6 +23,12 @@ type Options struct {
 	ZeroFillAfter   int64         // bytes written before segments are zero-filled ahead; default 1 MiB, -1: never
 	ZeroFillAhead   int64         // how far; default 8 MiB
 
+	RetentionCheck   time.Duration // between looks for what is kept no longer; default 5 min
+	CleanBackoff     time.Duration // between looks for queues to compact; default 15 s
+	CompactMemory    int64         // for the keys of a compaction; default 32 MiB
+	CompactFloor     int64         // fewer bytes than this are compacted for their age only; default 1 MiB
+	MaintenanceBytes int64         // bytes a second that background work reads and writes; default 64 MiB, -1: no bound
+
 	Disk    disk.FS          // default: the operating system's
 	IndexFS vfs.FS           // the index's file system; default: the operating system's
 	Now     func() time.Time // default: time.Now
@@ -40,6 +46,9 @@ func (o *Options) setDefaults() {
 	def(&o.FlushLogBytes, 512<<20)
 	def(&o.ZeroFillAfter, 1<<20)
 	def(&o.ZeroFillAhead, 8<<20)
+	def(&o.CompactMemory, 32<<20)
+	def(&o.CompactFloor, 1<<20)
+	def(&o.MaintenanceBytes, 64<<20)
 	if o.NodeID == 0 {
 		o.NodeID = 1
 	}
@@ -51,6 +60,12 @@ func (o *Options) setDefaults() {
 	}
 	if o.MaxProducers == 0 {
 		o.MaxProducers = 50_000
+	}
+	if o.RetentionCheck == 0 {
+		o.RetentionCheck = 5 * time.Minute
+	}
+	if o.CleanBackoff == 0 {
+		o.CleanBackoff = 15 * time.Second
 	}
 	if o.FlushInterval == 0 {
 		o.FlushInterval = 30 * time.Second

@@ -22,6 +22,10 @@ const (
 	fieldRetentionBytes
 	fieldCompact
 	fieldDelete
+	fieldMinLag
+	fieldMaxLag
+	fieldTombstone
+	fieldDirty
 )
 
 const (
@@ -36,7 +40,9 @@ const (
 
 // Causes of a log start moving.
 const (
-	causeDeleteRecords = 1
+	causeDeleteRecords  = 1
+	causeRetentionTime  = 2
+	causeRetentionBytes = 3
 )
 
 // Open implements API.
@@ -54,6 +60,10 @@ func (s *Store) OpenAll(p Policy, queues ...queue.ID) error {
 	b = appendField(b, fieldRetentionBytes, protowire.EncodeZigZag(p.RetentionBytes))
 	b = appendField(b, fieldCompact, boolField(p.Compact))
 	b = appendField(b, fieldDelete, boolField(p.Delete))
+	b = appendField(b, fieldMinLag, uint64(p.MinLagMs))
+	b = appendField(b, fieldMaxLag, uint64(p.MaxLagMs))
+	b = appendField(b, fieldTombstone, uint64(p.TombstoneMs))
+	b = appendField(b, fieldDirty, uint64(p.Dirty))
 	return s.appendOwn(commitlog.KindQueue, b, queues...)
 }
 
@@ -134,6 +144,7 @@ func (a *applier) queue(f commitlog.Frame) error {
 		return a.setQueue(q, Policy{
 			AppendTime: m[fieldAppendTime] != 0, RetentionMs: protowire.DecodeZigZag(m[fieldRetentionMs]),
 			RetentionBytes: protowire.DecodeZigZag(m[fieldRetentionBytes]), Compact: m[fieldCompact] != 0, Delete: m[fieldDelete] != 0,
+			MinLagMs: int64(m[fieldMinLag]), MaxLagMs: int64(m[fieldMaxLag]), TombstoneMs: int64(m[fieldTombstone]), Dirty: int32(m[fieldDirty]),
 		})
 	case opDrop:
 		return a.dropQueue(q)
@@ -161,6 +172,9 @@ func (a *applier) dropQueue(q queue.ID) error {
 	}
 	h.gone = true
 	delete(a.open, q)
+	if err := a.loseAll(q); err != nil {
+		return err
+	}
 	for _, p := range []index.Prefix{index.PrefixBatch, index.PrefixProducer, index.PrefixEpoch, index.PrefixAborted, index.PrefixOpen} {
 		from, to := index.QueueRange(p, uint32(q))
 		if err := a.batch().DeleteRange(from, to); err != nil {
@@ -201,11 +215,19 @@ func (a *applier) logStart(f commitlog.Frame) error {
 			return errors.Join(err, it.Close())
 		}
 		h.st.Bytes -= int64(e.Size)
+		if err := a.lose(queue.ID(f.Queue), &e); err != nil {
+			return errors.Join(err, it.Close())
+		}
 	}
 	if err := it.Close(); err != nil {
 		return err
 	}
 	h.st.LogStart, h.valid, h.trimmed = start, true, true
+	if h.st.Aborts {
+		if err := a.batch().DeleteRange(index.AbortedKey(f.Queue, 0), index.AbortedKey(f.Queue, start)); err != nil {
+			return err
+		}
+	}
 	if h.st.Aborts {
 		if err := a.batch().DeleteRange(index.AbortedKey(f.Queue, 0), index.AbortedKey(f.Queue, start)); err != nil {
 			return err

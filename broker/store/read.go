@@ -2,9 +2,11 @@ package store
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/penstockio/penstock/broker/batch"
+	"github.com/penstockio/penstock/broker/commitlog"
 	"github.com/penstockio/penstock/broker/index"
 	"github.com/penstockio/penstock/broker/queue"
 )
@@ -98,33 +100,78 @@ func (s *Store) aborted(q queue.ID, from, to int64) ([]Aborted, error) {
 	return s.abortedIn(q, from, to)
 }
 
+// goneTries bounds how often a reader looks up again what was moved while it read.
+const goneTries = 5
+
 // fill appends batches of one cursor to buf and tells where they end, -1 without one.
 func (s *Store) fill(sc *scan, buf []byte, c Cursor, limit int64, budget int) ([]byte, int64, error) {
-	start, end := len(buf), int64(-1)
-	ok, err := sc.seek(s.db, c.Queue, c.Offset)
-	for ; ok && err == nil; ok, err = sc.next() {
+	start, from, end := len(buf), c.Offset, int64(-1)
+	ok, err := sc.seek(s.db, c.Queue, from)
+	for tries := 0; ok && err == nil; {
 		e := &sc.e
-		if e.Last >= limit {
-			break
-		}
-		if len(buf) > 0 && (len(buf)+e.Size > budget || len(buf)-start+e.Size > c.MaxBytes) {
+		if e.Last >= limit || len(buf) > 0 && (len(buf)+e.Size > budget || len(buf)-start+e.Size > c.MaxBytes) {
 			break
 		}
 		n := len(buf)
-		if buf, err = s.log.ReadBatch(buf, uint32(c.Queue), e.Position, e.Size); err != nil {
-			break
+		buf, err = s.readBatch(buf, c.Queue, e)
+		if errors.Is(err, commitlog.ErrGone) && tries < goneTries { // it was moved after it was looked up
+			tries++
+			sc.release()
+			ok, err = sc.seek(s.db, c.Queue, from)
+			continue
 		}
-		if err = s.address(buf[n:], c.Queue, e); err != nil {
+		switch {
+		case err != nil:
 			buf = buf[:n]
-			break
+		case !holds(buf[n:], e, c.Offset):
+			buf = buf[:n]
+		default:
+			if err = s.address(buf[n:], c.Queue, e); err != nil {
+				buf = buf[:n]
+				break
+			}
+			end = e.Last + 1
+			s.m.readBatches.Inc()
 		}
-		end = e.Last + 1
-		s.m.readBatches.Inc()
+		if err == nil {
+			from = e.Last + 1
+			ok, err = sc.next()
+		}
 	}
 	if err != nil && len(buf) > start {
 		return buf, end, nil // the reader gets what is whole, and the error with its next call
 	}
 	return buf, end, err
+}
+
+// readBatch appends a batch from wherever it stands.
+func (s *Store) readBatch(dst []byte, q queue.ID, e *index.Entry) ([]byte, error) {
+	log := s.log
+	if e.Store == index.StoreCold {
+		log = s.cold
+	}
+	return log.ReadBatch(dst, uint32(q), e.Position, e.Size)
+}
+
+// holds tells whether a batch has a record at or above an offset. Compaction leaves batches with few records or none: a
+// client that gets only records below the offset it asked for would ask for the same for ever.
+func holds(b batch.Batch, e *index.Entry, offset int64) bool {
+	if e.Count == 0 {
+		return false
+	}
+	if int64(e.Count) == e.Last-e.Base+1 || offset <= e.Base {
+		return true
+	}
+	found := false
+	if err := b.Walk(func(m batch.Meta) error {
+		if found = e.Base+int64(m.OffsetDelta) >= offset; found {
+			return batch.ErrStop
+		}
+		return nil
+	}); err != nil {
+		return true // whoever asked sees what is wrong with it
+	}
+	return found
 }
 
 // address writes base offset and leader epoch, which the index knows, into the copy of a batch.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/penstockio/penstock/broker/batch"
 	"github.com/penstockio/penstock/broker/commitlog"
+	"github.com/penstockio/penstock/broker/compact"
 	"github.com/penstockio/penstock/broker/disk"
 	"github.com/penstockio/penstock/broker/index"
 	"github.com/penstockio/penstock/broker/queue"
@@ -32,6 +33,7 @@ type Store struct {
 	owners   []owner
 
 	log   *commitlog.Log
+	cold  *commitlog.Log // what is kept for long: batches moved out of the log, and compacted ones
 	db    *index.DB
 	table *queue.Table
 
@@ -39,6 +41,19 @@ type Store struct {
 	producers producers // guarded by the sequencer
 	newest    *tag      // of the last round that got entries; guarded by the sequencer
 
+	coldRec     commitlog.Recovery
+	coldStarted bool // by the one goroutine that moves data
+	lives       lives
+	snapshotted atomic.Pointer[lastSnapshot]
+	snapCount   atomic.Uint64
+	pace        pace // of maintenance
+
+	// of the one goroutine that maintains
+	retainClock retainClock
+	cleaning    map[queue.ID]cleanState
+	keys        *compact.Keys
+
+	tasks   chan task
 	rounds  chan *commitlog.Round // synced, to be applied
 	done    chan struct{}         // the applier has ended
 	apply   *applier
@@ -49,6 +64,8 @@ type Store struct {
 	flushMu sync.Mutex
 	stopped bool // no flush begins any more; guarded by flushMu
 	warning atomic.Pointer[StorageError]
+
+	maintain maintainer
 
 	wait  waiters
 	watch struct {
@@ -85,16 +102,20 @@ func Open(dir string, o Options, log *slog.Logger, reg prometheus.Registerer) (*
 	if err != nil {
 		return nil, fmt.Errorf("opening the data directory %s: %w", dir, err)
 	}
-	s := &Store{dir: dir, o: o, l: log, lock: lock, table: queue.NewTable(), machines: map[commitlog.Kind]Machine{}}
+	s := &Store{dir: dir, o: o, l: log, lock: lock, table: queue.NewTable(), machines: map[commitlog.Kind]Machine{}, cleaning: map[queue.ID]cleanState{}}
+	s.pace.rate = o.MaintenanceBytes
 	if s.meta, err = readMeta(o.Disk, dir, o.NodeID); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	s.m = newMetrics(reg, s)
 	s.wait.init()
-	s.log, err = commitlog.Open(commitlog.Options{
+	lo := commitlog.Options{
 		FS: o.Disk, Dir: filepath.Join(dir, "log"), LogUUID: s.meta.LogUUID, SegmentBytes: o.SegmentBytes,
 		TailBytes: o.TailBytes, FillAfter: o.ZeroFillAfter, FillAhead: o.fillAhead(), Now: o.Now, Log: log, Registerer: reg,
-	})
+	}
+	if s.log, err = commitlog.Open(lo); err == nil {
+		err = s.openCold(lo)
+	}
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
@@ -138,6 +159,9 @@ func (s *Store) Start(ctx context.Context) error {
 	}
 	rec, err := s.recover(&cp)
 	if err == nil {
+		err = s.recoverCold(&cp, &rec)
+	}
+	if err == nil {
 		err = s.load(ctx, cp, rec)
 	}
 	if err == nil {
@@ -147,6 +171,7 @@ func (s *Store) Start(ctx context.Context) error {
 		return errors.Join(err, s.abandon())
 	}
 	s.state.started = true
+	s.maintain.start(s)
 	return nil
 }
 
@@ -162,26 +187,60 @@ func (s *Store) recover(cp *index.Checkpoint) (commitlog.Recovery, error) {
 	if !rec.BelowCut {
 		return rec, nil
 	}
-	cut := fmt.Errorf("the log ends at %d, before the %d the index had seen: bytes that were synced are gone; the index was rebuilt", rec.End, cp.Position)
-	s.l.Error("storage lost synced bytes", "error", cut)
-	s.warning.Store(&StorageError{CutShort, cut})
-	s.meta.History++
-	if err := s.meta.write(s.o.Disk, s.dir); err != nil {
-		return rec, err
-	}
-	if *cp, err = s.resetIndex("the log is shorter than the index"); err != nil {
+	if *cp, err = s.cutShort("log", rec.End, cp.Position); err != nil {
 		return rec, err
 	}
 	return s.log.Recover(commitlog.Checkpoint{})
 }
 
+// cutShort notes that storage lost what the index had seen, and resets the index.
+func (s *Store) cutShort(what string, end, seen int64) (index.Checkpoint, error) {
+	cut := fmt.Errorf("the %s ends at %d, before the %d the index had seen: bytes that were synced are gone; the index was rebuilt", what, end, seen)
+	s.l.Error("storage lost synced bytes", "error", cut)
+	s.warning.Store(&StorageError{CutShort, cut})
+	s.meta.History++
+	if err := s.meta.write(s.o.Disk, s.dir); err != nil {
+		return index.Checkpoint{}, err
+	}
+	return s.resetIndex("the " + what + " is shorter than the index")
+}
+
+// recoverCold finds the end of the cold log, and then makes sure that the main log still has what the index lacks: if it
+// does not, the index starts from a snapshot.
+func (s *Store) recoverCold(cp *index.Checkpoint, rec *commitlog.Recovery) (err error) {
+	s.coldRec, err = s.cold.Recover(commitlog.Checkpoint{Position: cp.Cold})
+	if err != nil {
+		return fmt.Errorf("recovering the cold log in %s: %w", s.coldDir(), err)
+	}
+	if s.coldRec.Lost != "" {
+		s.l.Warn("the cold log had a torn end, as after a crash; it was cut and is kept", "position", s.coldRec.End, "bytes", s.coldRec.Cut, "kept", s.coldRec.Lost)
+	}
+	if s.coldRec.BelowCut {
+		if *cp, err = s.cutShort("cold log", s.coldRec.End, cp.Cold); err != nil {
+			return err
+		}
+		if s.coldRec, err = s.cold.Recover(commitlog.Checkpoint{}); err != nil {
+			return fmt.Errorf("recovering the cold log in %s: %w", s.coldDir(), err)
+		}
+	}
+	if cp.Position > 0 && cp.Position < rec.Start || cp.Position == 0 && rec.Start > 0 {
+		if *cp, err = s.resetIndex("log segments it has not seen are gone"); err != nil {
+			return err
+		}
+		if *rec, err = s.log.Recover(commitlog.Checkpoint{}); err != nil {
+			return fmt.Errorf("recovering the log in %s: %w", s.dir, err)
+		}
+	}
+	return nil
+}
+
 // openWriter takes the next epoch, makes it durable and begins to write.
 func (s *Store) openWriter(rec commitlog.Recovery) error {
-	s.meta.Epoch = max(s.meta.Epoch, rec.Epoch) + 1
+	s.meta.Epoch = max(s.meta.Epoch, rec.Epoch, s.coldRec.Epoch) + 1
 	if err := s.meta.write(s.o.Disk, s.dir); err != nil {
 		return err
 	}
-	s.rounds, s.done = make(chan *commitlog.Round, 2), make(chan struct{})
+	s.rounds, s.done, s.tasks = make(chan *commitlog.Round, 2), make(chan struct{}), make(chan task)
 	s.applied.Store(rec.End)
 	go s.applyRounds()
 	err := s.log.Start(rec, commitlog.EpochRecord{
@@ -212,7 +271,7 @@ func (s *Store) onFailed(r *commitlog.Round, err error) {
 func (s *Store) abandon() error {
 	s.state.closed = true
 	s.wait.close()
-	err := s.log.Close()
+	err := errors.Join(s.log.Close(), s.cold.Close())
 	if s.db != nil {
 		err = errors.Join(err, s.db.Abandon())
 	}
@@ -246,7 +305,8 @@ func (s *Store) Close(ctx context.Context) error {
 	}
 	s.state.closed = true
 	s.wait.close()
-	failed := s.log.Close()
+	s.maintain.stop()
+	failed := errors.Join(s.cold.Close(), s.log.Close())
 	var errs []error
 	if s.state.started {
 		close(s.rounds)

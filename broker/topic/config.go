@@ -16,6 +16,10 @@ type Config struct {
 	Compact, Delete bool
 	RetentionMs     int64
 	RetentionBytes  int64
+	MinLagMs        int64 // of compaction
+	MaxLagMs        int64
+	TombstoneMs     int64
+	Dirty           float64
 }
 
 // Defaults gives a topic setting's value where the topic has none of its own.
@@ -42,6 +46,7 @@ func (d Defaults) resolve(settings map[string]string) Config {
 	}
 	// Values were checked on their way in, and a setting that no longer parses counts as zero rather than stop a start.
 	num := func(name string) int64 { n, _ := strconv.ParseInt(get(name), 10, 64); return n }
+	ratio, _ := strconv.ParseFloat(get(DirtyRatio), 64)
 	policy := get(CleanupPolicy)
 	return Config{
 		MaxMessageBytes: int(num(MaxMessageBytes)),
@@ -52,6 +57,10 @@ func (d Defaults) resolve(settings map[string]string) Config {
 		Delete:          strings.Contains(policy, "delete"),
 		RetentionMs:     num(RetentionMs),
 		RetentionBytes:  num(RetentionBytes),
+		MinLagMs:        num(MinCompactLag),
+		MaxLagMs:        num(MaxCompactLag),
+		TombstoneMs:     num(DeleteRetention),
+		Dirty:           ratio,
 	}
 }
 
@@ -63,5 +72,9 @@ func (c Config) policy() store.Policy {
 		RetentionBytes: c.RetentionBytes,
 		Compact:        c.Compact,
 		Delete:         c.Delete,
+		MinLagMs:       c.MinLagMs,
+		MaxLagMs:       c.MaxLagMs,
+		TombstoneMs:    c.TombstoneMs,
+		Dirty:          int32(c.Dirty * 1000),
 	}
 }

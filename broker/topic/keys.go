@@ -60,6 +60,10 @@ const (
 	TimestampBefore = "message.timestamp.before.max.ms"
 	RetentionMs     = "retention.ms"
 	RetentionBytes  = "retention.bytes"
+	DeleteRetention = "delete.retention.ms"
+	MinCompactLag   = "min.compaction.lag.ms"
+	MaxCompactLag   = "max.compaction.lag.ms"
+	DirtyRatio      = "min.cleanable.dirty.ratio"
 )
 
 // Keys is the closed table of topic settings, sorted by name. What has no effect here is checked and kept, so that
@@ -70,7 +74,7 @@ var Keys = []Key{
 	number("compression.lz4.level", Int, "9", "compression.lz4.level", 1, 17, "Kept for other brokers: batches are stored as produced."),
 	choice("compression.type", "producer", "compression.type", "Kept for other brokers: batches are stored as produced.", "uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
 	number("compression.zstd.level", Int, "3", "compression.zstd.level", -131072, 22, "Kept for other brokers: batches are stored as produced."),
-	number("delete.retention.ms", Long, "86400000", "log.cleaner.delete.retention.ms", 0, maxLong, "How long tombstones of a compacted topic stay."),
+	number(DeleteRetention, Long, "86400000", "log.cleaner.delete.retention.ms", 0, maxLong, "How long tombstones of a compacted topic stay."),
 	number("file.delete.delay.ms", Long, "60000", "log.segment.delete.delay.ms", 0, maxLong, "Kept for other brokers."),
 	number("flush.messages", Long, "9223372036854775807", "log.flush.interval.messages", 1, maxLong, "Kept for other brokers: acks=all waits for the disk here."),
 	number("flush.ms", Long, "9223372036854775807", "log.flush.interval.ms", 0, maxLong, "Kept for other brokers: acks=all waits for the disk here."),
@@ -79,14 +83,14 @@ var Keys = []Key{
 	{Name: "leader.replication.throttled.replicas", Type: List, Doc: "Kept for other brokers."},
 	number("local.retention.bytes", Long, "-2", "log.local.retention.bytes", -2, maxLong, "Kept for other brokers."),
 	number("local.retention.ms", Long, "-2", "log.local.retention.ms", -2, maxLong, "Kept for other brokers."),
-	number("max.compaction.lag.ms", Long, "9223372036854775807", "log.cleaner.max.compaction.lag.ms", 1, maxLong, "The longest a record of a compacted topic stays uncompacted."),
+	number(MaxCompactLag, Long, "9223372036854775807", "log.cleaner.max.compaction.lag.ms", 1, maxLong, "The longest a record of a compacted topic stays uncompacted."),
 	number(MaxMessageBytes, Int, "16777216", "message.max.bytes", 0, maxInt, "The largest record batch, after compression, that is accepted."),
 	boolean("message.downconversion.enable", "false", "log.message.downconversion.enable", "Kept for other brokers: old message formats are not served."),
 	number(TimestampAfter, Long, "9223372036854775807", "log.message.timestamp.after.max.ms", 0, maxLong, "How far a producer's timestamp may be ahead of the broker's clock."),
 	number(TimestampBefore, Long, "9223372036854775807", "log.message.timestamp.before.max.ms", 0, maxLong, "How far a producer's timestamp may be behind the broker's clock."),
 	choice(TimestampType, "CreateTime", "log.message.timestamp.type", "Whose timestamp a record carries.", "CreateTime", "LogAppendTime"),
-	number("min.cleanable.dirty.ratio", Double, "0.5", "log.cleaner.min.cleanable.ratio", 0, 1, "How much of a compacted topic must be new before it is compacted again."),
-	number("min.compaction.lag.ms", Long, "0", "log.cleaner.min.compaction.lag.ms", 0, maxLong, "The shortest a record of a compacted topic stays uncompacted."),
+	number(DirtyRatio, Double, "0.5", "log.cleaner.min.cleanable.ratio", 0, 1, "How much of a compacted topic must be new before it is compacted again."),
+	number(MinCompactLag, Long, "0", "log.cleaner.min.compaction.lag.ms", 0, maxLong, "The shortest a record of a compacted topic stays uncompacted."),
 	number("min.insync.replicas", Int, "1", "min.insync.replicas", 1, maxInt, "Kept for other brokers: there is one replica here."),
 	boolean("preallocate", "false", "log.preallocate", "Kept for other brokers: the log is always allocated ahead."),
 	boolean("remote.log.copy.disable", "false", "", "Kept for other brokers."),

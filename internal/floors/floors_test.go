@@ -30,8 +30,8 @@ var allowed = map[string][]string{
 // may be imported by nobody but their own tests.
 var within = map[string][]string{
 	"broker": {
-		"broker/disk", "broker/batch", "broker/commitlog", "broker/index", "broker/queue", "broker/store",
-		"broker/machine", "broker/topic", "broker/group", "broker/txn", "broker/kafka", "broker",
+		"broker/disk", "broker/batch", "broker/commitlog", "broker/index", "broker/queue", "broker/machine",
+		"broker/compact", "broker/store", "broker/topic", "broker/group", "broker/txn", "broker/kafka", "broker",
 	},
 }
 
