@@ -1,10 +1,12 @@
 package commitlog
 
 import (
+	"slices"
 	"sort"
 	"sync"
 )
 
+// chunkSize is the least size of a chunk. Larger ones, for large batches, are powers of two, so that they can be used again.
 const chunkSize = 512 << 10
 
 // chunk is a piece of the log's end in memory. Bytes below the durable mark never change again, so readers copy them
@@ -25,7 +27,8 @@ type tail struct {
 	chunks []*chunk // by base
 	bytes  int64    // capacity of chunks
 	limit  int64
-	free   []*chunk // of chunkSize, at most a few
+	free   []*chunk // evicted, to be used again: at most a quarter of limit
+	spare  int64    // capacity of free
 }
 
 // grow gives n more bytes at position pos, contiguous in memory, not yet zeroed.
@@ -47,15 +50,18 @@ func (t *tail) grow(pos, n int64) []byte {
 }
 
 func (t *tail) fresh(n int64) *chunk {
-	if n > chunkSize {
-		return &chunk{buf: make([]byte, 0, n)}
+	size := int64(chunkSize)
+	for size < n {
+		size *= 2
 	}
-	if k := len(t.free); k > 0 {
-		c := t.free[k-1]
-		t.free = t.free[:k-1]
-		return c
+	for i := len(t.free) - 1; i >= 0; i-- {
+		if c := t.free[i]; int64(cap(c.buf)) == size {
+			t.free = slices.Delete(t.free, i, i+1)
+			t.spare -= size
+			return c
+		}
 	}
-	return &chunk{buf: make([]byte, 0, chunkSize)}
+	return &chunk{buf: make([]byte, 0, size)}
 }
 
 // evict drops the oldest chunks beyond the limit that end at or below the position released by everybody.
@@ -76,9 +82,13 @@ func (t *tail) evict(released int64) {
 }
 
 func (t *tail) recycle(c *chunk) {
-	if c.gone && c.refs == 0 && cap(c.buf) == chunkSize && int64(len(t.free)) < max(1, t.limit/chunkSize/4) {
+	if !c.gone || c.refs > 0 {
+		return
+	}
+	if size := int64(cap(c.buf)); t.spare+size <= max(chunkSize, t.limit/4) {
 		c.buf = c.buf[:0]
 		t.free = append(t.free, c)
+		t.spare += size
 	}
 }
 

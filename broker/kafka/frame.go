@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"slices"
-	"sync"
 
 	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -28,33 +26,15 @@ func readSize(r *bufio.Reader, limit int32) (int, error) {
 	return int(n), nil
 }
 
-// frames keeps the memory of handled requests for the next ones.
-var frames = sync.Pool{New: func() any { return new([]byte) }}
-
-// keptFrame is the largest frame whose memory is kept.
-const keptFrame = 2 << 20
-
-func takeFrame(size int) []byte {
-	p := frames.Get().(*[]byte)
-	if cap(*p) >= size {
-		return (*p)[:0]
-	}
-	return make([]byte, 0, size)
-}
-
-func giveFrame(b []byte) {
-	if cap(b) <= keptFrame {
-		b = b[:0]
-		frames.Put(&b)
-	}
-}
-
 // readBody reads a frame of a known size, growing as bytes come (I3).
 func readBody(r *bufio.Reader, size int) ([]byte, error) {
-	buf := takeFrame(min(size, firstGrowth))
+	buf := frames.take(min(size, firstGrowth))
 	for len(buf) < size {
 		if len(buf) == cap(buf) {
-			buf = slices.Grow(buf, min(len(buf), size-len(buf)))
+			more := frames.take(min(2*len(buf), size))
+			more = append(more, buf...)
+			frames.give(buf)
+			buf = more
 		}
 		n, err := io.ReadFull(r, buf[len(buf):min(cap(buf), size)])
 		buf = buf[:len(buf)+n]

@@ -29,7 +29,14 @@ func logger(level, format string) (*slog.Logger, error) {
 // there, and the collector should work harder before the process grows.
 const memoryLimit = 512 << 20
 
+// collectAt lets the heap grow by half, not by as much again, before it is collected: most of it are large buffers without
+// pointers, which cost a collection next to nothing.
+const collectAt = 50
+
 func tuneMemory() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(collectAt)
+	}
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(memoryLimit)
 	}
