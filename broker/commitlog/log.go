@@ -223,11 +223,16 @@ func (l *Log) ReadBatch(dst []byte, queue uint32, pos int64, size int) ([]byte, 
 	if err != nil {
 		return dst[:n], err
 	}
-	b := dst[n:]
-	if pos+int64(len(b)) > s.end() {
+	if pos+int64(HeaderSize+prefix+size) > s.end() {
 		return dst[:n], &CorruptError{File: s.path, Position: pos, Reason: "the batch looked for does not fit into the segment"}
 	}
+	// The header is read to where the bytes before it stand, which are put back: so the batch need not be moved.
+	lead := min(n, HeaderSize+prefix)
+	var before [HeaderSize + copiedHeader + copiedRef]byte
+	copy(before[:], dst[n-lead:n])
+	b := dst[n-lead:][:HeaderSize+prefix+size]
 	if err := s.readAt(l.fs, b, pos); err != nil {
+		copy(dst[n-lead:n], before[:])
 		return dst[:n], err
 	}
 	h, err := parseHeader(b, pos)
@@ -237,11 +242,14 @@ func (l *Log) ReadBatch(dst []byte, queue uint32, pos int64, size int) ([]byte, 
 	if err == nil {
 		err = h.verify(b[:HeaderSize], b[HeaderSize:])
 	}
+	copy(dst[n-lead:n], before[:])
 	if err != nil {
 		l.m.corrupt.Inc()
 		return dst[:n], &CorruptError{File: s.path, Position: pos, Reason: err.Error()}
 	}
-	copy(b, b[HeaderSize+prefix:])
+	if lead < HeaderSize+prefix {
+		copy(dst[n:], b[HeaderSize+prefix:])
+	}
 	return dst[:n+size], nil
 }
 

@@ -173,7 +173,7 @@ func (p *patientReader) Read(b []byte) (int, error) {
 func (c *conn) handle(ctx context.Context, frame []byte) bool {
 	arrived := time.Now()
 	// Requests' bytes alias the frame, but nothing that outlives the handler does: the log has copied what it took.
-	defer frames.give(frame)
+	defer frames.Give(frame)
 	h, k, req, tooNew, err := decode(frame)
 	if err != nil {
 		c.log.Warn("ending a connection", "client", h.clientID, "error", err)

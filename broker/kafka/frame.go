@@ -8,10 +8,15 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/penstockio/penstock/broker/buffer"
 )
 
 // firstGrowth is how much memory a frame's stated size alone may take; more comes with the bytes.
 const firstGrowth = 1 << 20
+
+// frames keeps the memory of handled requests for the next ones.
+var frames = buffer.NewPool(16 << 20)
 
 // readSize reads the four bytes before a frame.
 func readSize(r *bufio.Reader, limit int32) (int, error) {
@@ -28,13 +33,10 @@ func readSize(r *bufio.Reader, limit int32) (int, error) {
 
 // readBody reads a frame of a known size, growing as bytes come (I3).
 func readBody(r *bufio.Reader, size int) ([]byte, error) {
-	buf := frames.take(min(size, firstGrowth))
+	buf := frames.Take(min(size, firstGrowth))
 	for len(buf) < size {
 		if len(buf) == cap(buf) {
-			more := frames.take(min(2*len(buf), size))
-			more = append(more, buf...)
-			frames.give(buf)
-			buf = more
+			buf = frames.Grow(buf, min(2*len(buf), size))
 		}
 		n, err := io.ReadFull(r, buf[len(buf):min(cap(buf), size)])
 		buf = buf[:len(buf)+n]

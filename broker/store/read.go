@@ -3,21 +3,24 @@ package store
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"github.com/penstockio/penstock/broker/batch"
+	"github.com/penstockio/penstock/broker/buffer"
 	"github.com/penstockio/penstock/broker/commitlog"
 	"github.com/penstockio/penstock/broker/index"
 	"github.com/penstockio/penstock/broker/queue"
 )
 
-// Result buffers go back to the pool unless they grew beyond this.
+// A result begins in a small buffer and moves once into one as large as it may become, up to largeBuffer.
 const (
-	startBuffer = 64 << 10
-	keepBuffer  = 4 << 20
+	smallBuffer = 64 << 10
+	largeBuffer = 4 << 20
 )
 
-var buffers = sync.Pool{New: func() any { b := make([]byte, 0, startBuffer); return &b }}
+var results = buffer.NewPool(16 << 20)
+
+// lead stands before the first batch of a result: there the log reads the batch's frame header to.
+var lead [commitlog.HeaderSize]byte
 
 // Read implements API. Cursors are served in order; the first batch found is returned even if it is larger than the
 // limits, so that readers cannot get stuck (KIP-74).
@@ -32,8 +35,7 @@ func (s *Store) Read(ctx context.Context, budget int, at ...Cursor) (*Result, er
 	for i, c := range at { // all ends before the index is looked at: it holds at least that much
 		res.Parts[i] = s.begin(c)
 	}
-	bp := buffers.Get().(*[]byte)
-	buf := (*bp)[:0]
+	buf := append(results.Take(smallBuffer), lead[:]...)
 	var sc scan
 	defer sc.release()
 	for i, c := range at {
@@ -49,11 +51,11 @@ func (s *Store) Read(ctx context.Context, budget int, at ...Cursor) (*Result, er
 		if err := ctx.Err(); err != nil {
 			break // what was read so far is an answer
 		}
-		if len(buf) >= budget && len(buf) > 0 {
+		if len(buf)-len(lead) >= budget && len(buf) > len(lead) {
 			continue
 		}
 		var end int64
-		buf, end, p.Err = s.fill(&sc, buf, c, limit, budget)
+		buf, end, p.Err = s.fill(&sc, buf, c, limit, budget+len(lead))
 		spans[i].to = len(buf)
 		if c.Committed && end > c.Offset {
 			if p.Aborted, err = s.aborted(c.Queue, c.Offset, end); err != nil {
@@ -65,13 +67,8 @@ func (s *Store) Read(ctx context.Context, budget int, at ...Cursor) (*Result, er
 	for i := range spans {
 		res.Parts[i].Batches = buf[spans[i].from:spans[i].to:spans[i].to]
 	}
-	s.m.readBytes.Add(float64(len(buf)))
-	res.release = func() {
-		if cap(buf) <= keepBuffer {
-			*bp = buf[:0]
-			buffers.Put(bp)
-		}
-	}
+	s.m.readBytes.Add(float64(len(buf) - len(lead)))
+	res.release = func() { results.Give(buf) }
 	return res, nil
 }
 
@@ -109,10 +106,13 @@ func (s *Store) fill(sc *scan, buf []byte, c Cursor, limit int64, budget int) ([
 	ok, err := sc.seek(s.db, c.Queue, from)
 	for tries := 0; ok && err == nil; {
 		e := &sc.e
-		if e.Last >= limit || len(buf) > 0 && (len(buf)+e.Size > budget || len(buf)-start+e.Size > c.MaxBytes) {
+		if e.Last >= limit || len(buf) > len(lead) && (len(buf)+e.Size > budget || len(buf)-start+e.Size > c.MaxBytes) {
 			break
 		}
 		n := len(buf)
+		if need := n + commitlog.HeaderSize + e.Size; need > cap(buf) {
+			buf = enlarge(buf, need, budget)
+		}
 		buf, err = s.readBatch(buf, c.Queue, e)
 		if errors.Is(err, commitlog.ErrGone) && tries < goneTries { // it was moved after it was looked up
 			tries++
@@ -172,6 +172,15 @@ func holds(b batch.Batch, e *index.Entry, offset int64) bool {
 		return true // whoever asked sees what is wrong with it
 	}
 	return found
+}
+
+// enlarge moves a result into a buffer of at least need bytes.
+func enlarge(buf []byte, need, budget int) []byte {
+	size := min(budget+commitlog.HeaderSize, largeBuffer)
+	if size <= cap(buf) {
+		size = 2 * cap(buf)
+	}
+	return results.Grow(buf, max(need, size))
 }
 
 // address writes base offset and leader epoch, which the index knows, into the copy of a batch.

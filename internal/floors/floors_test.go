@@ -30,7 +30,7 @@ var allowed = map[string][]string{
 // may be imported by nobody but their own tests.
 var within = map[string][]string{
 	"broker": {
-		"broker/disk", "broker/batch", "broker/commitlog", "broker/index", "broker/queue", "broker/machine",
+		"broker/buffer", "broker/disk", "broker/batch", "broker/commitlog", "broker/index", "broker/queue", "broker/machine",
 		"broker/compact", "broker/store", "broker/topic", "broker/group", "broker/txn", "broker/kafka", "broker",
 	},
 }
