@@ -184,10 +184,7 @@ func (s *Server) incremental(own map[string]string, ops []kmsg.IncrementalAlterC
 		seen[op.Name] = true
 		k := topic.LookupKey(op.Name)
 		if op.Op == kmsg.IncrementalAlterConfigOpDelete {
-			if _, has := own[op.Name]; !has && k == nil {
-				return fmt.Errorf("unknown topic setting %q: %w", op.Name, kerr.InvalidConfig)
-			}
-			delete(own, op.Name)
+			delete(own, op.Name) // also of a name nobody knows, as Kafka has it: then it is not set afterwards either
 			continue
 		}
 		if op.Value == nil {

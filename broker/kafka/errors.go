@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
@@ -61,12 +62,19 @@ func code(err error) int16 {
 	return errUnknown
 }
 
-// text is an error's message for answers that carry one; nil for none.
+// text is an error's message for answers that carry one; nil for none. The name of Kafka's code is left out of it: the
+// code stands beside it, and clients show their own name for it.
 func text(err error) *string {
 	if err == nil {
 		return nil
 	}
 	s := err.Error()
+	var known *kerr.Error
+	if errors.As(err, &known) {
+		if before, ok := strings.CutSuffix(s, known.Error()); ok {
+			s = before + known.Description
+		}
+	}
 	return &s
 }
 

@@ -59,6 +59,8 @@ func init() {
 		{61, 0, 0, now((*Server).describeProducers)},
 		{65, 0, 0, now((*Server).describeTransactions)},
 		{66, 0, 2, now((*Server).listTransactions)},
+		{74, 0, 1, now((*Server).listConfigResources)},
+		{75, 0, 0, now((*Server).describeTopicPartitions)},
 	}
 }
 

@@ -31,6 +31,8 @@ type Entry struct {
 	Queue   queue.ID
 	Batch   batch.Batch // KindData only; its base offset and leader epoch are rewritten in place
 	Payload []byte      // a machine's own record
+
+	own bool // a record of the store's own: only the store makes such entries
 }
 
 // Appended says what became of one Data entry: the base offset it was given (for a duplicate: the original one),

@@ -66,7 +66,7 @@ func (s *Store) measure(entries []Entry) (size int64, data int, err error) {
 			if n < batch.HeaderSize || e.Batch.Size() != n {
 				return 0, 0, fmt.Errorf("appending to queue %d: %d bytes are no record batch", e.Queue, n)
 			}
-		case s.machines[e.Kind] == nil:
+		case !e.own && s.machines[e.Kind] == nil:
 			return 0, 0, fmt.Errorf("appending a record of kind 0x%02x: no machine is registered for it", byte(e.Kind))
 		}
 		size += commitlog.FrameSize(n)

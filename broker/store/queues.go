@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -53,6 +54,20 @@ func (s *Store) OpenAll(p Policy, queues ...queue.ID) error {
 	if len(queues) == 0 {
 		return nil
 	}
+	return s.appendOwn(commitlog.KindQueue, policyRecord(p), queues...)
+}
+
+// AppendOpen adds entries that open queues, or give them a new policy, to those of an append, so that the queues are there
+// together with what is appended beside them, or not at all. The queues can be used when the append is durable.
+func AppendOpen(to []Entry, p Policy, queues ...queue.ID) []Entry {
+	record := policyRecord(p) // shared: nobody writes to it
+	for _, q := range queues {
+		to = append(to, Entry{Kind: commitlog.KindQueue, Queue: q, Payload: record, own: true})
+	}
+	return to
+}
+
+func policyRecord(p Policy) []byte {
 	b := []byte{recordVersion}
 	b = appendField(b, fieldOp, opSet)
 	b = appendField(b, fieldAppendTime, boolField(p.AppendTime))
@@ -63,8 +78,7 @@ func (s *Store) OpenAll(p Policy, queues ...queue.ID) error {
 	b = appendField(b, fieldMinLag, uint64(p.MinLagMs))
 	b = appendField(b, fieldMaxLag, uint64(p.MaxLagMs))
 	b = appendField(b, fieldTombstone, uint64(p.TombstoneMs))
-	b = appendField(b, fieldDirty, uint64(p.Dirty))
-	return s.appendOwn(commitlog.KindQueue, b, queues...)
+	return appendField(b, fieldDirty, uint64(p.Dirty))
 }
 
 // Drop implements API. What was appended to the queue before is gone when it returns.
@@ -72,8 +86,29 @@ func (s *Store) Drop(q queue.ID) error {
 	if !s.table.Dropping(q) {
 		return fmt.Errorf("dropping queue %d: %w", q, ErrNoQueue)
 	}
-	return s.appendOwn(commitlog.KindQueue, appendField([]byte{recordVersion}, fieldOp, opDrop), q)
+	return s.appendOwn(commitlog.KindQueue, dropRecord(), q)
 }
+
+// DropAll drops several queues in one append; those that are gone already are passed over.
+func (s *Store) DropAll(queues ...queue.ID) error {
+	there := make([]queue.ID, 0, len(queues))
+	for _, q := range queues {
+		if s.table.Dropping(q) {
+			there = append(there, q)
+		}
+	}
+	for part := range slices.Chunk(there, dropTogether) {
+		if err := s.appendOwn(commitlog.KindQueue, dropRecord(), part...); err != nil {
+			return fmt.Errorf("dropping %d queues: %w", len(part), err)
+		}
+	}
+	return nil
+}
+
+// dropTogether is how many queues one append drops: the log bounds what an append may hold.
+const dropTogether = 4096
+
+func dropRecord() []byte { return appendField([]byte{recordVersion}, fieldOp, opDrop) }
 
 // Trim implements API: records below before are no longer readable when it returns. -1 means all that is durable.
 func (s *Store) Trim(q queue.ID, before int64) (int64, error) {

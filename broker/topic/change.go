@@ -40,6 +40,7 @@ func (r *Registry) Delete(ctx context.Context, ids []ID) []error {
 		return errs
 	}
 	err := r.append(entries)
+	var queues []queue.ID
 	for i, t := range gone {
 		switch {
 		case t == nil:
@@ -47,10 +48,13 @@ func (r *Registry) Delete(ctx context.Context, ids []ID) []error {
 			errs[i] = fmt.Errorf("deleting topic %q: %w", t.Name, err)
 		default:
 			r.remove(t)
-			r.dropQueues(t.queues())
-			if r.deleted != nil {
-				r.deleted(t)
-			}
+			queues = append(queues, t.queues()...)
+		}
+	}
+	r.dropQueues(queues)
+	for i, t := range gone {
+		if t != nil && errs[i] == nil && r.deleted != nil {
+			r.deleted(t)
 		}
 	}
 	return errs
@@ -78,11 +82,8 @@ func (r *Registry) Grow(ctx context.Context, name string, count int32, validateO
 	grown.Ranges = append(slices.Clone(t.Ranges), added)
 	grown.ReadCount, grown.WriteCount = count, count
 	fresh := Record{Ranges: []Range{added}}
-	err := r.st.OpenAll(grown.Config.policy(), fresh.queues()...)
-	if err == nil {
-		err = r.append([]store.Entry{{Kind: commitlog.KindTopic, Payload: grown.encode()}})
-	}
-	if err != nil {
+	entries := store.AppendOpen(nil, grown.Config.policy(), fresh.queues()...)
+	if err := r.append(append(entries, store.Entry{Kind: commitlog.KindTopic, Payload: grown.encode()})); err != nil {
 		return fmt.Errorf("growing topic %q: %w", name, err)
 	}
 	r.install(grown)
@@ -117,11 +118,11 @@ func (r *Registry) Alter(ctx context.Context, name string, validateOnly bool, ch
 	}
 	changed := &Topic{Record: t.Record, Config: r.defaults.resolve(own)}
 	changed.Settings = own
-	err := r.append([]store.Entry{{Kind: commitlog.KindTopic, Payload: changed.encode()}})
-	if err == nil && changed.Config.policy() != t.Config.policy() {
-		err = r.st.OpenAll(changed.Config.policy(), t.queues()...)
+	var entries []store.Entry
+	if changed.Config.policy() != t.Config.policy() {
+		entries = store.AppendOpen(nil, changed.Config.policy(), t.queues()...)
 	}
-	if err != nil {
+	if err := r.append(append(entries, store.Entry{Kind: commitlog.KindTopic, Payload: changed.encode()})); err != nil {
 		return fmt.Errorf("changing settings of topic %q: %w", name, err)
 	}
 	r.install(changed)

@@ -7,8 +7,8 @@
 //
 //	I1  A queue id is given once, also across deletion and restart: the next free id is a counter in the index that no
 //	    frame lowers.
-//	I2  All topics of one request are one append group: after a crash all are there or none. Their queues are opened
-//	    before; a queue whose topic was lost is empty, is never shown, and goes to the next topic.
+//	I2  A topic and its queues are one append group: after a crash both are there or neither. So are all topics of one
+//	    request, up to a bound; what is beyond it shares the syncs.
 //	I3  A topic becomes visible to readers when its frame is durable, never before.
 //	I4  Decisions are made one at a time, from the opening of a decision to its durable end, so a decision never sees a
 //	    half-made one. Readers never wait for deciders.

@@ -142,7 +142,7 @@ func (k *Key) Check(value string) error {
 		}
 		n, err := strconv.ParseInt(value, 10, bits)
 		if err != nil || float64(n) < k.min || float64(n) > k.max {
-			return bad(fmt.Sprintf("a whole number from %.0f to %.0f", k.min, k.max))
+			return bad(fmt.Sprintf("a whole number from %.0f to %s", k.min, k.largest()))
 		}
 	case Double:
 		n, err := strconv.ParseFloat(value, 64)
@@ -164,6 +164,14 @@ func (k *Key) Check(value string) error {
 		}
 	}
 	return nil
+}
+
+// largest is the largest number the key can have; as a float it may not be exact.
+func (k *Key) largest() string {
+	if k.max >= maxLong {
+		return strconv.Itoa(maxLong)
+	}
+	return strconv.FormatFloat(k.max, 'f', -1, 64)
 }
 
 func (k *Key) allows(v string) bool {

@@ -3,7 +3,6 @@ package topic
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kerr"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/penstockio/penstock/broker/commitlog"
 	"github.com/penstockio/penstock/broker/index"
@@ -29,8 +27,7 @@ const MaxPartitions = 1_000_000
 // Store is what the registry needs of the store.
 type Store interface {
 	Append(s store.Safety, entries ...store.Entry) *store.Ticket
-	OpenAll(p store.Policy, queues ...queue.ID) error
-	Drop(q queue.ID) error
+	DropAll(queues ...queue.ID) error
 	Register(m store.Machine, p index.Prefix, kinds ...commitlog.Kind)
 }
 
@@ -131,7 +128,8 @@ type Created struct {
 	Err   error  // wraps a *kerr.Error where Kafka has a code
 }
 
-// Create makes the topics that can be made, together and durably (I2), and says for each what became of it.
+// Create makes the topics that can be made, with their queues, together and durably (I2), and says for each what became
+// of it.
 func (r *Registry) Create(ctx context.Context, specs []Spec, validateOnly bool) []Created {
 	out := make([]Created, len(specs))
 	if err := r.lock(ctx); err != nil {
@@ -143,8 +141,7 @@ func (r *Registry) Create(ctx context.Context, specs []Spec, validateOnly bool) 
 	defer r.unlock()
 	next := r.nextQueue()
 	taken := map[string]string{}
-	var entries []store.Entry
-	var made []int
+	var g creation
 	for i, s := range specs {
 		if err := r.checkSpec(s, taken); err != nil {
 			out[i].Err = err
@@ -161,24 +158,53 @@ func (r *Registry) Create(ctx context.Context, specs []Spec, validateOnly bool) 
 			continue
 		}
 		next += uint64(s.Partitions)
-		entries = append(entries, store.Entry{Kind: commitlog.KindTopic, Payload: t.encode()})
-		made = append(made, i)
+		g.add(r.st, i, t)
 	}
-	if len(made) == 0 {
-		return out
-	}
-	err := r.openQueues(out, made)
-	if err == nil {
-		err = r.append(entries)
-	}
-	for _, i := range made {
-		if err != nil {
-			out[i] = Created{Err: fmt.Errorf("creating topic %q: %w", specs[i].Name, err)}
-			continue
+	g.flush(r.st)
+	for _, part := range g.parts {
+		<-part.ticket.Done() // without the caller's context: the outcome must be known before the next decision (I4)
+		err := part.ticket.Err()
+		for _, i := range part.topics {
+			if err != nil {
+				out[i] = Created{Err: fmt.Errorf("creating topic %q: %w", specs[i].Name, err)}
+				continue
+			}
+			r.install(out[i].Topic)
 		}
-		r.install(out[i].Topic)
 	}
 	return out
+}
+
+// creation gathers the frames of new topics.
+type creation struct {
+	entries []store.Entry
+	topics  []int // whose frames entries are
+	parts   []createdTogether
+}
+
+type createdTogether struct {
+	ticket *store.Ticket
+	topics []int
+}
+
+// createTogether bounds the frames of one append: the log refuses a group above a quarter of a segment.
+const createTogether = 4096
+
+func (g *creation) add(st Store, i int, t *Topic) {
+	if n := len(g.entries); n > 0 && n+int(t.ReadCount) > createTogether {
+		g.flush(st)
+	}
+	g.entries = store.AppendOpen(g.entries, t.Config.policy(), t.queues()...)
+	g.entries = append(g.entries, store.Entry{Kind: commitlog.KindTopic, Payload: t.encode()})
+	g.topics = append(g.topics, i)
+}
+
+// flush appends what is gathered; nobody waits for it yet, so that all appends of a request share the log's syncs.
+func (g *creation) flush(st Store) {
+	if len(g.entries) > 0 {
+		g.parts = append(g.parts, createdTogether{st.Append(store.Durable, g.entries...), g.topics})
+		g.entries, g.topics = nil, nil
+	}
 }
 
 func (r *Registry) newTopic(s Spec, first queue.ID) *Topic {
@@ -239,41 +265,9 @@ func (r *Registry) append(entries []store.Entry) error {
 	return t.Err()
 }
 
-// openQueues opens the queues of new topics, those of one policy together.
-func (r *Registry) openQueues(out []Created, made []int) error {
-	var order []store.Policy
-	by := map[store.Policy][]queue.ID{}
-	for _, i := range made {
-		p := out[i].Topic.Config.policy()
-		if by[p] == nil {
-			order = append(order, p)
-		}
-		by[p] = append(by[p], out[i].Topic.queues()...)
-	}
-	for _, p := range order {
-		if err := r.st.OpenAll(p, by[p]...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// dropAtOnce is how many queues are dropped side by side, so that they share the log's syncs.
-const dropAtOnce = 64
-
 // dropQueues gives the queues of deleted topics back. A failure costs space only, until the next start tries again.
 func (r *Registry) dropQueues(queues []queue.ID) {
-	var g errgroup.Group
-	g.SetLimit(dropAtOnce)
-	for _, q := range queues {
-		g.Go(func() error {
-			if err := r.st.Drop(q); err != nil && !errors.Is(err, store.ErrNoQueue) {
-				return fmt.Errorf("dropping queue %d of a deleted topic: %w", q, err)
-			}
-			return nil
-		})
-	}
-	if err := g.Wait(); err != nil {
+	if err := r.st.DropAll(queues...); err != nil {
 		r.log.Error("deleted topics still take space", "error", err)
 	}
 }

@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"go.uber.org/goleak"
 
@@ -188,5 +190,74 @@ func TestBadRequests(t *testing.T) {
 	two := r.Create(t.Context(), []Spec{{Name: "good", Partitions: 1}, {Name: "no good", Partitions: 1}}, false)
 	if two[0].Err != nil || two[1].Err == nil || r.Get("good") == nil {
 		t.Errorf("a good one beside a bad one: %v, %v", two[0].Err, two[1].Err)
+	}
+}
+
+// TestOneRequestIsOneSync creates a thousand topics of mixed policies in one request, and deletes them in another: neither
+// costs a sync for each.
+func TestOneRequestIsOneSync(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	st, err := store.Open(t.TempDir(), store.Options{SegmentBytes: 8 << 20, MaxMessageBytes: 1 << 20, FlushInterval: time.Hour}, log, reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close(context.Background())
+	r := New(st, NewDefaults(nil), log, nil)
+	if err := st.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.Started()
+	syncs := func() (n uint64) {
+		all, err := reg.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range all {
+			if f.GetName() == "penstock_log_fdatasync_seconds" {
+				n = f.GetMetric()[0].GetHistogram().GetSampleCount()
+			}
+		}
+		return n
+	}
+	var specs []Spec
+	for i := range 1000 {
+		s := Spec{Name: fmt.Sprintf("t%d", i), Partitions: 3}
+		if i%2 == 0 {
+			s.Settings = map[string]string{CleanupPolicy: "compact"}
+		}
+		specs = append(specs, s)
+	}
+	create(t, r, "first", 1)
+	before := syncs()
+	if before == 0 {
+		t.Fatal("the log's syncs are not counted")
+	}
+	var ids []ID
+	for _, c := range r.Create(t.Context(), specs, false) {
+		if c.Err != nil {
+			t.Fatal(c.Err)
+		}
+		ids = append(ids, c.Topic.ID)
+		if q, _ := c.Topic.Queue(2); q == 0 {
+			t.Fatal("a topic without queues")
+		} else if _, err := st.Head(q); err != nil {
+			t.Fatalf("a topic is there before its queue: %v", err)
+		}
+	}
+	created := syncs() - before
+	for _, err := range r.Delete(t.Context(), ids) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	deleted := syncs() - before - created
+	if created > 4 || deleted > 4 {
+		t.Errorf("creating 1000 topics took %d syncs, deleting them %d", created, deleted)
+	}
+	one := syncs()
+	create(t, r, "last", 5)
+	if n := syncs() - one; n != 1 {
+		t.Errorf("creating one topic took %d syncs", n)
 	}
 }
