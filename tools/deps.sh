@@ -48,8 +48,11 @@ if ! ls "$cache"/elasticsearch/elasticsearch-*/.ok > /dev/null 2>&1; then
   echo "fetching Elasticsearch into $cache/elasticsearch"
   ES_ONLY_FETCH=1 ES_CACHE="$cache/elasticsearch" bash "$here/internal/testenv/parts/elasticsearch/start.sh" "$cache/elasticsearch" 0
 fi
-if ! "$cache/venv/bin/python" -c 'import pyarrow' > /dev/null 2>&1; then
-  echo "installing pyarrow, which reads what the lake connector wrote, into $cache/venv"
-  python3 -m venv "$cache/venv"
-  "$cache/venv/bin/pip" install -q --disable-pip-version-check pyarrow==26.0.1
+# What the tests need of Python: pyarrow reads what the lake connector wrote; the others are Kafka clients and their codecs.
+python=(pyarrow==26.0.1 confluent-kafka==2.16.1 kafka-python==3.0.12 cramjam==2.14.0 python-snappy==0.7.3 lz4==4.4.5 zstandard==0.25.0)
+if [ "$(cat "$cache/venv/.has" 2> /dev/null)" != "${python[*]}" ]; then
+  echo "installing ${python[*]} into $cache/venv"
+  [ -x "$cache/venv/bin/python" ] || python3 -m venv "$cache/venv"
+  "$cache/venv/bin/pip" install -q --disable-pip-version-check "${python[@]}"
+  echo "${python[*]}" > "$cache/venv/.has"
 fi
