@@ -121,7 +121,9 @@ func python(ctx context.Context, t *testing.T, which string) func(...string) *ex
 		t.Fatal(err)
 	}
 	script := filepath.Join(testenv.Root(), "internal/e2e/testdata/python/clients.py")
-	return func(args ...string) *exec.Cmd { return exec.CommandContext(ctx, py, append([]string{script, which}, args...)...) }
+	return func(args ...string) *exec.Cmd {
+		return exec.CommandContext(ctx, py, append([]string{script, which}, args...)...)
+	}
 }
 
 // saramaProgram builds testdata/sarama, a module of its own.

@@ -12,15 +12,22 @@ import (
 func KafkaTool(ctx context.Context, t testing.TB, class string, args ...string) *exec.Cmd {
 	t.Helper()
 	NeedServers(t)
-	lib := filepath.Join(Cache(), "kafka", "lib")
-	if !fileExists(filepath.Join(Cache(), "kafka", ".ok")) {
-		t.Fatalf("Apache Kafka's tools are not in %s: run make deps", lib)
-	}
+	lib := kafkaLib(t)
 	java, err := Lookup("java")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return exec.CommandContext(ctx, java, append([]string{"-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", lib + "/*", class}, args...)...)
+}
+
+// kafkaLib is the folder of Apache Kafka's jars.
+func kafkaLib(t testing.TB) string {
+	t.Helper()
+	lib := filepath.Join(Cache(), "kafka", "lib")
+	if !fileExists(filepath.Join(Cache(), "kafka", ".ok")) {
+		t.Fatalf("Apache Kafka's clients and tools are not in %s: run make deps", lib)
+	}
+	return lib
 }
 
 // Kcat runs kcat and gives its output.
