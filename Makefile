@@ -8,7 +8,7 @@ GOBUILD := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$
 # Unit tests of our packages run with the race detector; the suites in internal/e2e start real servers and run without.
 PACKAGES = $(shell $(GO) list ./... | grep -v /internal/e2e)
 
-.PHONY: help build test lint unit integration chaos bench demo demo-search run fmt proto deps clean
+.PHONY: help build test lint unit integration chaos clients bench demo demo-search run fmt proto deps clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ integration: ## suites against real servers and killed processes (budget 8 minut
 
 chaos: ## only the suite that kills the server while 100,000 rows and 10,000 changes go through, telling each stage
 	$(GO) test -timeout 15m -count 1 -v -run TestChangesKilled ./internal/e2e
+
+clients: ## only the suites of other clients and tools on the broker, with more records than in make test
+	KGO_TEST_RECORDS=20000 $(GO) test -timeout 15m -count 1 -v -run 'TestFranzGoOwn|TestClients|TestOtherLanguagesClients|TestJavaTools|TestJavaConnect' ./internal/e2e
 
 lint: tools/bin/golangci-lint tools/bin/gofumpt ## gofumpt and golangci-lint
 	@test -z "$$(git ls-files '*.go' | grep -v '\.pb\.go$$' | xargs tools/bin/gofumpt -l | tee /dev/stderr)" || { echo "run: make fmt"; exit 1; }
