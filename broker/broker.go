@@ -163,7 +163,12 @@ func (b *Broker) Start(ctx context.Context) error {
 		return fmt.Errorf("starting the broker: %w", err)
 	}
 	b.topics.Started()
-	b.groups.Started(func(id topic.ID) bool { return b.topics.GetID(id) != nil })
+	b.groups.Started(func(id topic.ID) (string, bool) {
+		if t := b.topics.GetID(id); t != nil {
+			return t.Name, true
+		}
+		return "", false
+	})
 	b.txns.Started() // after the groups: it finishes what was decided
 	b.started = true
 	for _, l := range b.listeners {

@@ -22,9 +22,8 @@ func (c *Coordinator) List(states []string) []Listed {
 	for _, g := range c.all() {
 		g.mu.Lock()
 		l := Listed{ID: g.id, ProtocolType: g.protocolType, State: g.state}
-		idle := len(g.members) == 0 && len(g.offsets) == 0 && len(g.staged) == 0 && !g.recorded && len(g.pending) == 0
 		g.mu.Unlock()
-		if l.State == Dead || idle {
+		if l.State == Dead {
 			continue
 		}
 		match := len(states) == 0
@@ -98,6 +97,11 @@ func (c *Coordinator) Delete(id string) error {
 	for t, of := range g.offsets {
 		for p := range of {
 			entries = append(entries, OffsetEntry{Topic: t, Partition: p, deleted: true})
+		}
+	}
+	for _, under := range g.committing { // their frames stand before the deletion's
+		for _, e := range under {
+			entries = append(entries, OffsetEntry{Topic: e.Topic, Partition: e.Partition, deleted: true})
 		}
 	}
 	group := []store.Entry{{Kind: commitlog.KindGroup, Payload: g.encode(true)}}

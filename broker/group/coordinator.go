@@ -28,6 +28,9 @@ type Config struct {
 // newMemberTimeout is how long a member that joins for the first time may be parked.
 const newMemberTimeout = 5 * time.Minute
 
+// consumerType is the protocol type of consumers, whose members say which topics they read.
+const consumerType = "consumer"
+
 // expireEvery is how often offsets past their retention are looked for.
 const expireEvery = 10 * time.Minute
 
@@ -44,6 +47,8 @@ type Coordinator struct {
 	live   bool
 	closed bool
 	expiry *time.Timer
+
+	topicName func(topic.ID) (string, bool) // set by Started
 }
 
 // New makes a coordinator and registers its machine with the store, which must not have been started.
@@ -56,10 +61,10 @@ func New(st store.API, cfg Config, log *slog.Logger, reg prometheus.Registerer) 
 }
 
 // Started tells the coordinator that the store's replay is over: members get fresh session timers (I7), and offsets of
-// topics that are gone are dropped.
-func (c *Coordinator) Started(exists func(topic.ID) bool) {
+// topics that are gone are dropped: name tells what a topic is called.
+func (c *Coordinator) Started(name func(topic.ID) (string, bool)) {
 	c.mu.Lock()
-	c.live = true
+	c.live, c.topicName = true, name
 	c.expiry = time.AfterFunc(expireEvery, c.expire)
 	c.mu.Unlock()
 	for _, g := range c.all() {
@@ -67,13 +72,13 @@ func (c *Coordinator) Started(exists func(topic.ID) bool) {
 		g.restored()
 		var gone []topic.ID
 		for id := range g.offsets {
-			if !exists(id) {
+			if _, ok := name(id); !ok {
 				gone = append(gone, id)
 			}
 		}
 		for _, s := range g.staged {
 			for id := range s.offsets {
-				if !exists(id) {
+				if _, ok := name(id); !ok {
 					gone = append(gone, id)
 				}
 			}

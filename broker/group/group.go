@@ -51,9 +51,10 @@ type group struct {
 	storing    bool // an assignment is on its way to the log
 
 	offsets    map[topic.ID]map[int32]committed
-	staged     map[int64]*staging // offsets of open transactions, by producer id
-	stateSince int64              // Unix ms: since when it is in a state that offsets' retention looks at
-	recorded   bool               // there is a group record in the log
+	staged     map[int64]*staging       // offsets of open transactions, by producer id
+	committing map[uint64][]OffsetEntry // commits on their way to the log, by seq
+	stateSince int64                    // Unix ms: since when it is in a state that offsets' retention looks at
+	recorded   bool                     // there is a group record in the log
 	unknown    []byte
 }
 
@@ -67,8 +68,17 @@ func newGroup(c *Coordinator, id string) *group {
 		pending:    map[string]*time.Timer{},
 		offsets:    map[topic.ID]map[int32]committed{},
 		staged:     map[int64]*staging{},
+		committing: map[uint64][]OffsetEntry{},
 		stateSince: time.Now().UnixMilli(),
 	}
+}
+
+// unlock ends work on a group. One that holds nothing goes: a request that was refused must not leave anything behind.
+func (g *group) unlock() {
+	if g.state == Empty && len(g.members) == 0 && len(g.pending) == 0 && len(g.offsets) == 0 && len(g.staged) == 0 && len(g.committing) == 0 && !g.recorded {
+		g.c.drop(g)
+	}
+	g.mu.Unlock()
 }
 
 // supports tells whether somebody with these protocols can be of the group.
@@ -96,11 +106,19 @@ func (g *group) allHave(protocol string) bool {
 
 // choose gives the protocol that most members would like best among those all can do.
 func (g *group) choose() string {
+	offered := map[string]int{} // by how many members
+	for _, m := range g.members {
+		for i, p := range m.protocols {
+			if !slices.ContainsFunc(m.protocols[:i], func(o Protocol) bool { return o.Name == p.Name }) {
+				offered[p.Name]++
+			}
+		}
+	}
 	votes := map[string]int{}
 	best := ""
 	for _, id := range g.order {
 		for _, p := range g.members[id].protocols {
-			if g.allHave(p.Name) {
+			if offered[p.Name] == len(g.members) {
 				votes[p.Name]++
 				break
 			}

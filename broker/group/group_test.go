@@ -37,7 +37,7 @@ func open(t *testing.T, dir string, cfg Config) (*Coordinator, func()) {
 	if err := st.Start(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	c.Started(func(topic.ID) bool { return true })
+	c.Started(func(id topic.ID) (string, bool) { return fmt.Sprintf("topic%d", id[0]), true })
 	var once sync.Once
 	end := func() {
 		once.Do(func() {
@@ -376,7 +376,7 @@ func TestTimers(t *testing.T) {
 		// The phase of syncing lasts the rebalance timeout: who does not sync is dropped.
 		time.Sleep(11 * time.Second) // fake time
 		synctest.Wait()
-		if d, _ := c.Describe("g"); d.State != Empty || len(d.Members) != 0 {
+		if d, _ := c.Describe("g"); d.State != Dead || len(d.Members) != 0 {
 			t.Fatalf("a member that never synced: %+v", d)
 		}
 		// A parked first join outlives its session, up to five minutes.

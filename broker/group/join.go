@@ -77,7 +77,7 @@ func (c *Coordinator) join(r JoinRequest) (chan JoinResult, JoinResult) {
 	if g == nil {
 		return fail(kerr.UnknownMemberID)
 	}
-	defer g.mu.Unlock()
+	defer g.unlock()
 	if c.isClosed() {
 		return fail(kerr.CoordinatorNotAvailable)
 	}

@@ -53,7 +53,7 @@ func (c *Coordinator) Leave(id string, who []Leaver) ([]error, error) {
 		}
 		return errs, nil
 	}
-	defer g.mu.Unlock()
+	defer g.unlock()
 	removed := false
 	for i, w := range who {
 		if _, ok := g.pending[w.MemberID]; ok && w.Instance == "" {

@@ -94,7 +94,7 @@ func (g *group) arm(m *member, d time.Duration) {
 	seq := m.timerSeq
 	m.timer = time.AfterFunc(d, func() {
 		g.mu.Lock()
-		defer g.mu.Unlock()
+		defer g.unlock()
 		if g.members[m.id] == m && m.timerSeq == seq && !g.c.isClosed() {
 			g.expireMember(m)
 		}
@@ -122,7 +122,7 @@ func (g *group) expireMember(m *member) {
 func (g *group) addPending(id string, session time.Duration) {
 	g.pending[id] = time.AfterFunc(session, func() {
 		g.mu.Lock()
-		defer g.mu.Unlock()
+		defer g.unlock()
 		if _, ok := g.pending[id]; ok && !g.c.isClosed() {
 			g.dropPending(id)
 			g.maybeComplete()

@@ -48,11 +48,11 @@ func (c *Coordinator) Commit(r CommitRequest) (func() error, error) {
 	if r.Group == "" {
 		return nil, kerr.InvalidGroupID
 	}
-	g := c.lock(r.Group, r.Generation < 0 && r.MemberID == "")
+	g := c.lock(r.Group, r.Generation < 0)
 	if g == nil {
 		return nil, kerr.IllegalGeneration
 	}
-	defer g.mu.Unlock()
+	defer g.unlock()
 	if err := g.mayCommit(r); err != nil {
 		return nil, err
 	}
@@ -63,11 +63,11 @@ func (c *Coordinator) Commit(r CommitRequest) (func() error, error) {
 }
 
 func (g *group) mayCommit(r CommitRequest) error {
-	if r.Generation < 0 && r.MemberID == "" && r.Instance == "" {
-		if g.state != Empty {
-			return kerr.UnknownMemberID
-		}
-		return nil
+	switch {
+	case r.Generation < 0 && g.state == Empty:
+		return nil // from outside the membership, whatever it calls itself
+	case r.Generation < 0 && r.MemberID == "" && r.Instance == "":
+		return kerr.UnknownMemberID
 	}
 	m, err := g.find(r.MemberID, r.Instance)
 	switch {
@@ -88,13 +88,15 @@ func (g *group) mayCommit(r CommitRequest) error {
 func (g *group) commit(entries []OffsetEntry) func() error {
 	now, seq := time.Now().UnixMilli(), g.c.nextSeq()
 	t := g.c.st.Append(store.Durable, store.Entry{Kind: commitlog.KindOffset, Payload: encodeOffsets(g.id, now, entries)})
+	g.committing[seq] = entries
 	return func() error {
 		<-t.Done()
+		g.mu.Lock()
+		defer g.unlock()
+		delete(g.committing, seq)
 		if err := t.Err(); err != nil {
 			return fmt.Errorf("committing offsets of group %q: %w", g.id, err)
 		}
-		g.mu.Lock()
-		defer g.mu.Unlock()
 		g.install(entries, now, seq)
 		return nil
 	}
@@ -151,22 +153,6 @@ func (c *Coordinator) FetchAll(id string) map[topic.ID]map[int32]Offset {
 	return out
 }
 
-// CheckMember tells whether a member of a generation may ask (KIP-848 clients name themselves when they fetch offsets).
-func (c *Coordinator) CheckMember(id, memberID string, generation int32) error {
-	g := c.lock(id, false)
-	if g == nil {
-		return kerr.UnknownMemberID
-	}
-	defer g.mu.Unlock()
-	if _, err := g.find(memberID, ""); err != nil {
-		return err
-	}
-	if generation != g.generation {
-		return kerr.IllegalGeneration
-	}
-	return nil
-}
-
 // forget drops the offsets of topics. The caller holds the group's lock.
 func (g *group) forget(topics []topic.ID) {
 	g.unstage(topics)
@@ -203,7 +189,7 @@ func (c *Coordinator) DeleteOffsets(id string, entries []OffsetEntry, names []st
 	if g == nil {
 		return nil, kerr.GroupIDNotFound
 	}
-	if len(g.members) > 0 && g.protocolType != "consumer" {
+	if len(g.members) > 0 && g.protocolType != consumerType {
 		g.mu.Unlock()
 		return nil, kerr.NonEmptyGroup
 	}
@@ -234,7 +220,7 @@ func (g *group) subscriptions() (map[string]bool, bool) {
 	out := map[string]bool{}
 	for _, m := range g.members {
 		var meta kmsg.ConsumerMemberMetadata
-		if len(m.protocols) == 0 || meta.ReadFrom(m.protocols[0].Metadata) != nil {
+		if len(m.protocols) == 0 || meta.ReadFrom(m.protocols[0].Metadata) != nil { // all protocols of a member name the same topics
 			return nil, false
 		}
 		for _, t := range meta.Topics {
@@ -252,10 +238,8 @@ func (c *Coordinator) expire() {
 	now := time.Now().UnixMilli()
 	for _, g := range c.all() {
 		g.mu.Lock()
-		if g.state == Empty && len(g.pending) == 0 {
-			g.expireOffsets(now)
-		}
-		g.mu.Unlock()
+		g.expireOffsets(now)
+		g.unlock()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -264,18 +248,36 @@ func (c *Coordinator) expire() {
 	}
 }
 
-// expireOffsets works on an empty group: a group that had members keeps offsets from when it became empty, one that never
-// had from each commit.
+// expireOffsets drops what is past its retention. An empty group that had members keeps offsets from when it became empty,
+// one that never had from each commit. A live group keeps them, but a group of consumers those of topics it no longer reads
+// only from each commit.
 func (g *group) expireOffsets(now int64) {
+	since := int64(0)
+	var reads map[string]bool
+	switch {
+	case g.state == Dead, len(g.pending) > 0:
+		return
+	case g.state == Empty && g.protocolType != "":
+		since = g.stateSince
+	case g.state == Empty:
+	case g.state == Stable && g.protocolType == consumerType:
+		var known bool
+		if reads, known = g.subscriptions(); !known {
+			return
+		}
+	default:
+		return
+	}
 	before := now - g.c.cfg.Retention.Milliseconds()
 	var gone []OffsetEntry
 	for id, of := range g.offsets {
-		for p, o := range of {
-			used := o.at
-			if g.protocolType != "" {
-				used = max(used, g.stateSince)
+		if reads != nil {
+			if name, ok := g.c.topicName(id); !ok || reads[name] {
+				continue
 			}
-			if used < before && !g.unstable(id, p) {
+		}
+		for p, o := range of {
+			if max(o.at, since) < before && !g.unstable(id, p) {
 				gone = append(gone, OffsetEntry{Topic: id, Partition: p, deleted: true})
 			}
 		}
@@ -286,7 +288,7 @@ func (g *group) expireOffsets(now int64) {
 		g.c.st.Append(store.Durable, store.Entry{Kind: commitlog.KindOffset, Payload: encodeOffsets(g.id, now, gone)})
 		g.install(gone, now, seq)
 	}
-	if len(g.offsets) == 0 && len(g.staged) == 0 && g.stateSince < before {
+	if g.state == Empty && len(g.offsets) == 0 && len(g.staged) == 0 {
 		if g.recorded {
 			g.record(true)
 		}

@@ -29,7 +29,7 @@ func (c *Coordinator) Stage(producer int64, r CommitRequest) (func() error, erro
 	if g == nil {
 		return nil, kerr.IllegalGeneration
 	}
-	defer g.mu.Unlock()
+	defer g.unlock()
 	if err := g.mayStage(r); err != nil {
 		return nil, err
 	}

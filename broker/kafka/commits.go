@@ -90,9 +90,6 @@ func (s *Server) offsetFetch(c *call) kmsg.Response {
 		r := kmsg.NewOffsetFetchResponseGroup()
 		r.Group = q.Group
 		err := s.groupAllowed(c, Describe, q.Group)
-		if err == nil && q.MemberID != nil && *q.MemberID != "" && q.MemberEpoch >= 0 {
-			err = s.groups.CheckMember(q.Group, *q.MemberID, q.MemberEpoch)
-		}
 		r.Topics = []kmsg.OffsetFetchResponseGroupTopic{}
 		if r.ErrorCode = code(err); err == nil {
 			r.Topics = s.groupOffsets(c, q, req.Version, req.RequireStable)
