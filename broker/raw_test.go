@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -16,6 +17,8 @@ type raw struct {
 	t    testing.TB
 	nc   net.Conn
 	corr int32
+
+	patience time.Duration // with each request; 0: ten seconds
 }
 
 func dialRaw(t testing.TB, b *Broker) *raw {
@@ -35,7 +38,7 @@ func (r *raw) frame(req kmsg.Request) []byte {
 }
 
 func (r *raw) write(b []byte) error {
-	_ = r.nc.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = r.nc.SetDeadline(time.Now().Add(cmp.Or(r.patience, 10*time.Second)))
 	_, err := r.nc.Write(b)
 	return err
 }
