@@ -204,7 +204,9 @@ func TestGroupStates(t *testing.T) {
 			[5]outcome{{unknown, same}, {ok, "CompletingRebalance"}, {ok, same}, {parks, "PreparingRebalance"}, {unknown, same}},
 		},
 		"the leader syncs": {
-			func(l, _ *rawMember) (*rawMember, kmsg.Request) { return l, l.syncRequest(map[string]string{l.id: "x"}) },
+			func(l, _ *rawMember) (*rawMember, kmsg.Request) {
+				return l, l.syncRequest(map[string]string{l.id: "x"})
+			},
 			[5]outcome{{unknown, same}, {rebalance, same}, {ok, "Stable"}, {ok, same}, {unknown, same}},
 		},
 		"the follower syncs": {

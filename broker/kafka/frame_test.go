@@ -27,7 +27,7 @@ func TestTableIsClosedAndWithinWhatCanBeDecoded(t *testing.T) {
 			t.Errorf("key %d: versions %d to %d", k.key, k.min, k.max)
 		}
 	}
-	for _, key := range []int16{68, 71, 72, 75} { // half a feature is worse than none
+	for _, key := range []int16{68, 71, 72} { // half a feature is worse than none
 		if lookup(key) != nil {
 			t.Errorf("%s is advertised", kmsg.NameForKey(key))
 		}

@@ -109,7 +109,7 @@ func open(t *testing.T, dir string) (*Coordinator, func()) {
 	if err := st.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	groups.Started(func(topic.ID) bool { return true })
+	groups.Started(func(topic.ID) (string, bool) { return "t", true })
 	c.Started()
 	var once sync.Once
 	end := func() {

@@ -49,7 +49,7 @@ func begin(d *disk.Mem, x vfs.FS, cfg Config) (*world, error) {
 	if err := st.Start(context.Background()); err != nil {
 		return nil, err
 	}
-	w.groups.Started(func(topic.ID) bool { return true })
+	w.groups.Started(func(topic.ID) (string, bool) { return "t", true })
 	w.txns.Started()
 	return w, nil
 }
