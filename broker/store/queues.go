@@ -263,10 +263,5 @@ func (a *applier) logStart(f commitlog.Frame) error {
 			return err
 		}
 	}
-	if h.st.Aborts {
-		if err := a.batch().DeleteRange(index.AbortedKey(f.Queue, 0), index.AbortedKey(f.Queue, start)); err != nil {
-			return err
-		}
-	}
 	return a.batch().DeleteRange(from, to)
 }
