@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -176,7 +177,7 @@ func sharedKafka() func() (*server, error) {
 		if _, err := os.Stat(lib); err != nil {
 			return nil, fmt.Errorf("Apache Kafka is not in %s: run make deps", lib) //nolint:staticcheck // a name
 		}
-		dir, port := testenv.TempDir("pskafka"), testenv.FreePort()
+		dir, port := testenv.TempDir("pskafka"), freePair()
 		got, err := spawn(dir, "127.0.0.1:"+strconv.Itoa(port), []string{"KAFKA_EXTRA=log.segment.delete.delay.ms=100\nlog.cleaner.enable=false"},
 			"bash", filepath.Join(testenv.Root(), "internal/testenv/parts/kafka/start-broker.sh"), lib, dir, strconv.Itoa(port))
 		if err == nil {
@@ -184,6 +185,17 @@ func sharedKafka() func() (*server, error) {
 		}
 		s = got
 		return s, err
+	}
+}
+
+// freePair is a port whose next is free too: that becomes the controller's.
+func freePair() int {
+	for {
+		port := testenv.FreePort()
+		if ln, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port+1)); err == nil {
+			ln.Close()
+			return port
+		}
 	}
 }
 

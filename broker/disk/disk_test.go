@@ -11,6 +11,8 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // both runs a test over the operating system's file system and the one in memory.
@@ -195,5 +197,40 @@ func TestIsNoSpace(t *testing.T) {
 	d.SetFault(func(Op, string) error { return ErrNoSpace })
 	if _, err := d.Create("/f"); !IsNoSpace(err) {
 		t.Fatal(err)
+	}
+}
+
+// TestLargeReads: what is read in one large piece is what was written, wherever it begins and ends.
+func TestLargeReads(t *testing.T) {
+	f, err := OS{}.Create(filepath.Join(t.TempDir(), "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	want := make([]byte, 300_000)
+	_, _ = rand.NewChaCha8([32]byte{7}).Read(want)
+	if _, err := f.WriteAt(want, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, cached := range []bool{true, false} {
+		if !cached {
+			if err := f.SyncData(); err != nil {
+				t.Fatal(err)
+			}
+			file := f.(osFile)
+			if err := unix.Fadvise(int(file.Fd()), 0, 0, unix.FADV_DONTNEED); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, at := range []int{0, 1, 4095, 100_001} {
+			b := make([]byte, 150_000)
+			if n, err := f.ReadAt(b, int64(at)); err != nil || n != len(b) || !bytes.Equal(b, want[at:at+n]) {
+				t.Errorf("cached=%v: reading at %d: %d bytes, %v", cached, at, n, err)
+			}
+		}
+		b := make([]byte, 150_000)
+		if n, err := f.ReadAt(b, 200_000); n != 100_000 || !errors.Is(err, io.EOF) || !bytes.Equal(b[:n], want[200_000:]) {
+			t.Errorf("cached=%v: reading past the end: %d bytes, %v", cached, n, err)
+		}
 	}
 }
