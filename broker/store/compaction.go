@@ -155,26 +155,25 @@ func (s *Store) compactQueue(ctx context.Context, q queue.ID, p Policy, to, now 
 
 // abortions tells whether a batch belongs to an aborted transaction.
 type abortions struct {
-	list []abortion
+	by map[int64][]abortion // by producer
 }
 
 type abortion struct {
-	producer    int64
-	first, last int64
+	first, last int64 // the last is its marker
 }
 
 func (a *abortions) holds(b batch.Batch) bool {
 	if !b.Transactional() || b.Control() {
 		return false
 	}
-	return slices.ContainsFunc(a.list, func(x abortion) bool {
-		return x.producer == b.ProducerID() && x.first <= b.BaseOffset() && b.BaseOffset() <= x.last
+	return slices.ContainsFunc(a.by[b.ProducerID()], func(x abortion) bool {
+		return x.first <= b.BaseOffset() && b.BaseOffset() <= x.last
 	})
 }
 
 // abortions lists the aborted transactions of a queue whose marker stands at or above an offset.
 func (s *Store) abortions(q queue.ID, from int64) (*abortions, error) {
-	a := &abortions{}
+	a := &abortions{by: map[int64][]abortion{}}
 	_, end := index.QueueRange(index.PrefixAborted, uint32(q))
 	it, err := s.db.Iter(index.AbortedKey(uint32(q), from), end)
 	if err != nil {
@@ -185,7 +184,7 @@ func (s *Store) abortions(q queue.ID, from int64) (*abortions, error) {
 		if err != nil {
 			return nil, errors.Join(err, it.Close())
 		}
-		a.list = append(a.list, abortion{x.Producer, x.First, x.Last})
+		a.by[x.Producer] = append(a.by[x.Producer], abortion{x.First, x.Last})
 	}
 	return a, errors.Join(it.Error(), it.Close())
 }
@@ -217,9 +216,6 @@ func (s *Store) clean(ctx context.Context, q queue.ID, pass *compact.Pass, to in
 	}
 	m := &mover{s: s, ctx: ctx, r: &round{}}
 	err := s.eachBatch(ctx, q, st.LogStart, to, func(e *index.Entry, b batch.Batch) (bool, error) {
-		if e.Base < st.LogStart { // partly trimmed: its last records may still be read
-			return true, nil
-		}
 		outcome, out, err := pass.Clean(b, aborted.holds(b))
 		if e.Count == 0 {
 			outcome = compact.Empty // a header an earlier pass left

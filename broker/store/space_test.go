@@ -35,6 +35,23 @@ type modelQueue struct {
 	start   int64
 	aborted map[int64]bool
 	control map[int64]bool
+	txns    map[int64]*modelTxn // by producer
+}
+
+// modelTxn is a transactional producer of a queue.
+type modelTxn struct {
+	seq  int32
+	open []int64 // offsets of its open transaction
+}
+
+// pending tells whether an offset belongs to an open transaction.
+func (mq *modelQueue) pending(off int64) bool {
+	for _, x := range mq.txns {
+		if slices.Contains(x.open, off) {
+			return true
+		}
+	}
+	return false
 }
 
 // model is a store with what it should hold.
@@ -51,7 +68,7 @@ func (m *model) open(p Policy) queue.ID {
 	q := m.next
 	m.next++
 	open(m.t, m.s, p, q)
-	m.queues[q] = &modelQueue{policy: p, aborted: map[int64]bool{}, control: map[int64]bool{}}
+	m.queues[q] = &modelQueue{policy: p, aborted: map[int64]bool{}, control: map[int64]bool{}, txns: map[int64]*modelTxn{}}
 	return q
 }
 
@@ -65,6 +82,20 @@ func (m *model) produce(q queue.ID) {
 	m.t.Helper()
 	mq := m.queues[q]
 	bd := batch.Builder{Codec: batch.Codec(m.rng.IntN(5))}
+	var x *modelTxn
+	if m.rng.IntN(5) == 0 {
+		pid := int64(1000 + m.rng.IntN(2))
+		if x = mq.txns[pid]; x == nil {
+			x = &modelTxn{}
+			mq.txns[pid] = x
+		}
+		if len(x.open) > 0 && m.rng.IntN(2) == 0 {
+			m.end(q, pid, x)
+			return
+		}
+		bd.Transactional = true
+		bd.Producer(pid, 0, x.seq)
+	}
 	for range 1 + m.rng.IntN(5) {
 		r := record{
 			key: fmt.Sprintf("key%d", m.rng.IntN(40)), value: strings.Repeat(fmt.Sprint(m.rng.IntN(1000)), 1+m.rng.IntN(500)),
@@ -76,15 +107,76 @@ func (m *model) produce(q queue.ID) {
 		}
 		rec.Headers = []batch.Header{{Key: "h", Value: []byte("x")}}
 		bd.Add(rec)
+		if x != nil {
+			x.seq++
+			x.open = append(x.open, int64(len(mq.records)))
+		}
 		mq.records = append(mq.records, r)
 	}
 	b, err := bd.Build()
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	tk := m.s.Append(Durable, data(q, b))
-	if <-tk.Done(); tk.Err() != nil || tk.Results()[0].Err != nil {
-		m.t.Fatal(tk.Err(), tk.Results()[0].Err)
+	put(m.t, m.s, q, b)
+}
+
+// end commits or aborts a transaction.
+func (m *model) end(q queue.ID, pid int64, x *modelTxn) {
+	mq, commit := m.queues[q], m.rng.IntN(2) == 0
+	off := put(m.t, m.s, q, marker(pid, 0, commit))
+	if off != int64(len(mq.records)) {
+		m.t.Fatalf("queue %d: a marker is at %d, want %d", q, off, len(mq.records))
+	}
+	mq.records = append(mq.records, record{time: 1})
+	mq.control[off] = true
+	for _, o := range x.open {
+		mq.aborted[o] = !commit
+	}
+	x.open = nil
+}
+
+// visible reads a queue as a reader of committed data does, with the client's part done.
+func visible(t testing.TB, s *Store, q queue.ID, from int64) map[int64]bool {
+	t.Helper()
+	out, aborted := map[int64]bool{}, map[int64]bool{}
+	for {
+		res, err := s.Read(context.Background(), 64<<10, Cursor{Queue: q, Offset: from, MaxBytes: 64 << 10, Committed: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := res.Parts[0]
+		if p.Err != nil {
+			t.Fatal(p.Err)
+		}
+		if len(p.Batches) == 0 {
+			res.Release()
+			return out
+		}
+		clear(aborted) // every answer lists what concerns it
+		list := p.Aborted
+		for rest := p.Batches; len(rest) > 0; {
+			b := batch.Batch(rest[:batch.Batch(rest).Size()])
+			rest = rest[len(b):]
+			from = b.LastOffset() + 1
+			for len(list) > 0 && list[0].FirstOffset <= b.LastOffset() {
+				aborted[list[0].ProducerID] = true
+				list = list[1:]
+			}
+			if b.Control() {
+				delete(aborted, b.ProducerID())
+				continue
+			}
+			if b.Transactional() && aborted[b.ProducerID()] {
+				continue
+			}
+			if err := b.EachRaw(1<<20, func(r batch.Raw) error {
+				out[b.BaseOffset()+int64(r.Delta)] = true
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		res.Release()
 	}
 }
 
@@ -148,18 +240,25 @@ func (m *model) check() {
 		got := fetched(m.t, m.s, q, h.LogStart)
 		last := map[string]int64{}
 		for off := h.LogStart; off < h.HighWatermark; off++ {
-			if r := mq.records[off]; !mq.aborted[off] && !mq.control[off] {
+			if r := mq.records[off]; !mq.aborted[off] && !mq.control[off] && !mq.pending(off) {
 				last[r.key] = off
+			}
+		}
+		seen := visible(m.t, m.s, q, h.LogStart)
+		for off := range seen {
+			if off >= h.LogStart && (mq.aborted[off] || mq.control[off] || mq.pending(off)) {
+				m.t.Fatalf("queue %d: a reader of committed data gets offset %d (aborted %v)", q, off, mq.aborted[off])
 			}
 		}
 		for off := h.LogStart; off < h.HighWatermark; off++ {
 			want := mq.records[off]
 			r, ok := got[off]
-			if ok && r != want {
+			if ok && r != want && !mq.control[off] {
 				m.t.Fatalf("queue %d offset %d: read %.60v, want %.60v", q, off, r, want)
 			}
-			must := !mq.policy.Compact || last[want.key] == off && want.value != "" && !mq.aborted[off] && !mq.control[off]
-			if !ok && must {
+			must := !mq.policy.Compact || mq.pending(off) || last[want.key] == off && want.value != "" && !mq.aborted[off] && !mq.control[off]
+			shown := !mq.aborted[off] && !mq.control[off] && off < h.LastStable
+			if must && (!ok || shown && !seen[off]) {
 				m.t.Fatalf("queue %d (start %d, end %d): offset %d is lost", q, h.LogStart, h.HighWatermark, off)
 			}
 		}
