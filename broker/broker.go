@@ -57,7 +57,11 @@ var ErrNotRunning = errors.New("the broker is not running")
 
 // Open checks the configuration, takes the data directory and binds the listeners. Nothing is served before Start; call
 // Close even if Start is never called.
-func Open(cfg Config, log *slog.Logger, reg prometheus.Registerer) (_ *Broker, err error) {
+func Open(cfg Config, log *slog.Logger, reg prometheus.Registerer) (*Broker, error) {
+	return open(cfg, log, reg, false)
+}
+
+func open(cfg Config, log *slog.Logger, reg prometheus.Registerer, rebuild bool) (_ *Broker, err error) {
 	if cfg.DataDir == "" {
 		return nil, errors.New("opening the broker: no data directory is given (data-dir)")
 	}
@@ -85,10 +89,12 @@ func Open(cfg Config, log *slog.Logger, reg prometheus.Registerer) (_ *Broker, e
 		SegmentBytes:    set.num(segmentBytes),
 		MaxMessageBytes: int(set.num(messageMaxBytes)),
 		TailBytes:       set.num(tailBytes),
+		Rebuild:         rebuild,
 
 		RetentionCheck:   set.ms(retentionCheckMs),
 		CleanBackoff:     set.ms(cleanBackoffMs),
 		CompactMemory:    set.num(cleanMemory),
+		ScrubBytes:       cmp.Or(set.num(scrubRate), -1),
 		MaintenanceBytes: cmp.Or(set.num(cleanRate), -1),
 	}, log, reg)
 	if errors.Is(err, disk.ErrLocked) {

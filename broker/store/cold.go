@@ -238,6 +238,7 @@ func (s *Store) move(ctx context.Context, r *round) error {
 		size += commitlog.FrameSize(commitlog.CopiedSize(len(r.copies[i].batch)))
 	}
 	if err := s.cold.Begin(size, true); err != nil {
+		s.coldFailed.Store(true)
 		return fmt.Errorf("writing %d bytes to the cold log: %w", size, err)
 	}
 	r.number = uint64(s.cold.Position())
@@ -255,7 +256,9 @@ func (s *Store) move(ctx context.Context, r *round) error {
 	s.cold.Current().Tag = tag
 	s.cold.Seal()
 	s.cold.End()
-	if err := <-tag.done; err != nil {
+	err := <-tag.done
+	s.coldFailed.Store(err != nil)
+	if err != nil {
 		return fmt.Errorf("writing %d bytes to the cold log: %w", size, err)
 	}
 	s.m.copied.Add(float64(size))

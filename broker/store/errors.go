@@ -27,6 +27,7 @@ type Reason string
 const (
 	NoSpace  Reason = "no space"  // resumes by itself
 	Failed   Reason = "failed"    // a write, an fsync or the index failed: fenced until a restart
+	Damaged  Reason = "damaged"   // health only: bytes of the log are not what was written
 	CutShort Reason = "cut short" // health only: the log ended before what the index had seen; the index was rebuilt
 )
 

@@ -22,7 +22,7 @@ func memOptions(d *disk.Mem, x vfs.FS) Options {
 	return Options{
 		SegmentBytes: 1 << 20, MaxMessageBytes: 256 << 10, TailBytes: 1 << 20, MemTableBytes: 1 << 20, CacheBytes: 1 << 20,
 		ZeroFillAfter: 64 << 10, ZeroFillAhead: 2 << 20, Disk: d, IndexFS: x,
-		RetentionCheck: time.Hour, CleanBackoff: time.Hour, MaintenanceBytes: -1, CompactFloor: 1, // tests do these themselves
+		RetentionCheck: time.Hour, CleanBackoff: time.Hour, MaintenanceBytes: -1, ScrubBytes: -1, CompactFloor: 1, // tests do these themselves
 	}
 }
 

@@ -8,18 +8,19 @@ import (
 )
 
 // maintainer is the store's background work: retention, compaction, making space and snapshots, one after the other in
-// one goroutine, so that only one of them moves data at a time.
+// one goroutine, so that only one of them moves data at a time; and beside it the scrubber, which only reads.
 type maintainer struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
-	kick   chan struct{}
 }
 
 func (m *maintainer) start(s *Store) {
 	var ctx context.Context
 	ctx, m.cancel = context.WithCancel(context.Background())
-	m.kick = make(chan struct{}, 1)
 	m.done.Go(func() { s.maintainLoop(ctx) })
+	if s.o.ScrubBytes > 0 {
+		m.done.Go(func() { s.scrubLoop(ctx) })
+	}
 }
 
 // stop ends the work in the middle of whatever it does; nothing of it needs its end.

@@ -7,6 +7,8 @@ type metrics struct {
 	readBatches, readBytes prometheus.Counter
 
 	snapshots, expired, copied, removedBytes, compactions, compactedBytes, maintenanceErrors prometheus.Counter
+	scrubbed                                                                                 prometheus.Counter
+	damaged, lastScrub                                                                       prometheus.Gauge
 	lastSpace                                                                                prometheus.Gauge
 }
 
@@ -27,6 +29,13 @@ func newMetrics(reg prometheus.Registerer, s *Store) *metrics {
 		compactions:       counter("compactions_total", "Passes of compaction over a queue."),
 		compactedBytes:    counter("compacted_bytes_total", "Bytes of record batches that compaction took away."),
 		maintenanceErrors: counter("maintenance_errors_total", "Background jobs that failed and are tried again."),
+		scrubbed:          counter("scrubbed_bytes_total", "Bytes of the log read and checked in the background."),
+		damaged: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "penstock_store_damaged_places", Help: "Places of the log found damaged.",
+		}),
+		lastScrub: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "penstock_store_last_scrub_timestamp_seconds", Help: "When all of the log was last read and checked.",
+		}),
 		lastSpace: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "penstock_store_last_maintenance_timestamp_seconds", Help: "When making space was last completed.",
 		}),
@@ -40,6 +49,7 @@ func newMetrics(reg prometheus.Registerer, s *Store) *metrics {
 	reg.MustRegister(
 		m.duplicates, m.rebuilds, m.readBatches, m.readBytes,
 		m.snapshots, m.expired, m.copied, m.removedBytes, m.compactions, m.compactedBytes, m.maintenanceErrors, m.lastSpace,
+		m.scrubbed, m.damaged, m.lastScrub,
 		gauge("live_ratio", "Share of the sealed log segments that is still needed, of main and cold log together.", s.liveRatio),
 		gauge("queues", "Queues held.", func() float64 { return float64(s.table.Len()) }),
 		gauge("queue_bytes", "Bytes of record batches kept in all queues.", func() float64 { return float64(s.table.Bytes()) }),

@@ -27,6 +27,8 @@ type Options struct {
 	CleanBackoff     time.Duration // between looks for queues to compact; default 15 s
 	CompactMemory    int64         // for the keys of a compaction; default 32 MiB
 	CompactFloor     int64         // fewer bytes than this are compacted for their age only; default 1 MiB
+	ScrubBytes       int64         // bytes a second that are read and checked in the background; default 8 MiB, -1: none
+	Rebuild          bool          // throw the index away and rebuild it from the log
 	MaintenanceBytes int64         // bytes a second that background work reads and writes; default 64 MiB, -1: no bound
 
 	Disk    disk.FS          // default: the operating system's
@@ -49,6 +51,7 @@ func (o *Options) setDefaults() {
 	def(&o.CompactMemory, 32<<20)
 	def(&o.CompactFloor, 1<<20)
 	def(&o.MaintenanceBytes, 64<<20)
+	def(&o.ScrubBytes, 8<<20)
 	if o.NodeID == 0 {
 		o.NodeID = 1
 	}

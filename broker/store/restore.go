@@ -22,48 +22,58 @@ type found struct {
 	size       int64
 }
 
+// snapScan finds whole snapshots among the frames of a log.
+type snapScan struct {
+	open *found
+	crc  uint32
+}
+
+// frame gives a snapshot when its last frame comes. What does not hold is passed over, and said.
+func (x *snapScan) frame(f commitlog.Frame) (*found, error) {
+	switch f.Kind {
+	case commitlog.KindSnapBegin:
+		h, err := decodeSnapHead(f.Payload)
+		if err != nil {
+			return nil, err
+		}
+		x.open, x.crc = &found{snapHead: h, begin: f.Position}, 0
+	case commitlog.KindSnapPart:
+		id, _, data, err := decodePart(f.Payload)
+		if err != nil {
+			return nil, err
+		}
+		if x.open != nil && id == x.open.id {
+			x.crc = crc32.Update(x.crc, castagnoli, data)
+			x.open.size += int64(len(data))
+		}
+	case commitlog.KindSnapEnd:
+		id, sum, size, err := decodeSnapEnd(f.Payload)
+		if err != nil || x.open == nil || id != x.open.id {
+			return nil, err
+		}
+		got := x.open
+		x.open = nil
+		if sum != x.crc || size != got.size {
+			return nil, fmt.Errorf("the snapshot that begins at log position %d has %d bytes with the checksum %08x, its end says %d and %08x", got.begin, got.size, x.crc, size, sum)
+		}
+		got.end = f.Position
+		return got, nil
+	}
+	return nil, nil
+}
+
 // newestSnapshot looks for the newest whole snapshot between two positions; nil if there is none.
-func (s *Store) newestSnapshot(ctx context.Context, from, to int64) (*found, error) {
-	var best, open *found
-	var crc uint32
-	err := s.log.ReplayTo(from, to, func(f commitlog.Frame, _ bool, _ int64) error {
-		if err := ctx.Err(); err != nil {
-			return err
+func (s *Store) newestSnapshot(ctx context.Context, from, to int64) (best *found, err error) {
+	var x snapScan
+	err = s.log.ReplayTo(from, to, func(f commitlog.Frame, _ bool, _ int64) error {
+		got, err := x.frame(f)
+		if err != nil {
+			s.l.Error("a snapshot in the log does not hold and is not used", "position", f.Position, "error", err)
 		}
-		switch f.Kind {
-		case commitlog.KindSnapBegin:
-			h, err := decodeSnapHead(f.Payload)
-			if err != nil {
-				return fmt.Errorf("at log position %d: %w", f.Position, err)
-			}
-			open, crc = &found{snapHead: h, begin: f.Position}, 0
-		case commitlog.KindSnapPart:
-			id, _, data, err := decodePart(f.Payload)
-			if err != nil {
-				return fmt.Errorf("at log position %d: %w", f.Position, err)
-			}
-			if open != nil && id == open.id {
-				crc = crc32.Update(crc, castagnoli, data)
-				open.size += int64(len(data))
-			}
-		case commitlog.KindSnapEnd:
-			id, sum, size, err := decodeSnapEnd(f.Payload)
-			if err != nil {
-				return fmt.Errorf("at log position %d: %w", f.Position, err)
-			}
-			if open == nil || id != open.id {
-				return nil
-			}
-			if sum != crc || size != open.size {
-				s.l.Error("a snapshot in the log does not hold and is not used", "position", open.begin,
-					"bytes", open.size, "want_bytes", size, "crc", crc, "want_crc", sum)
-			} else {
-				open.end = f.Position
-				best = open
-			}
-			open = nil
+		if got != nil {
+			best = got
 		}
-		return nil
+		return ctx.Err()
 	})
 	return best, err
 }

@@ -272,7 +272,8 @@ func (s *Store) snapshotFor(ctx context.Context, dead []commitlog.Segment) error
 }
 
 // removeDeadCold removes the oldest cold segments while nothing lives in them. What their rounds took away without
-// putting something in its place must stay away: as long as the main log may hold it, a later round says so again.
+// putting something in its place must stay away: as long as the main log or the newest snapshot may hold it, a later
+// round says so again. Snapshots and rounds come from one goroutine: a round as of a position before a snapshot's is in it.
 func (s *Store) removeDeadCold(ctx context.Context) error {
 	live := s.lives.all()
 	var dead []commitlog.Segment
@@ -296,8 +297,15 @@ func (s *Store) carry(ctx context.Context, sg commitlog.Segment) error {
 			return ctx.Err()
 		}
 		r, err := decodeRound(f.Payload)
-		if err != nil || r.asOf <= s.log.First() {
+		if err != nil {
 			return err
+		}
+		if last := s.snapshotted.Load(); last == nil || r.asOf >= last.position { // a later snapshot has them
+			m.r.asOf = max(m.r.asOf, r.asOf)
+			m.r.cleaned = append(m.r.cleaned, r.cleaned...)
+		}
+		if r.asOf < s.log.First() {
+			return nil
 		}
 		m.r.asOf = max(m.r.asOf, r.asOf)
 		m.r.markers = append(m.r.markers, r.markers...)
@@ -312,6 +320,14 @@ func (s *Store) carry(ctx context.Context, sg commitlog.Segment) error {
 
 func (m *mover) carried() error {
 	m.r.ranges = union(m.r.ranges)
+	most := map[queue.ID]int64{}
+	for _, x := range m.r.cleaned {
+		most[x.q] = max(most[x.q], x.offset)
+	}
+	m.r.cleaned = m.r.cleaned[:0]
+	for q, offset := range most {
+		m.r.cleaned = append(m.r.cleaned, mark{q, offset})
+	}
 	return m.flush()
 }
 

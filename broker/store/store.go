@@ -42,7 +42,8 @@ type Store struct {
 	newest    *tag      // of the last round that got entries; guarded by the sequencer
 
 	coldRec     commitlog.Recovery
-	coldStarted bool // by the one goroutine that moves data
+	coldStarted bool        // by the one goroutine that moves data
+	coldFailed  atomic.Bool // a round could not be written
 	lives       lives
 	snapshotted atomic.Pointer[lastSnapshot]
 	snapCount   atomic.Uint64
@@ -52,6 +53,8 @@ type Store struct {
 	retainClock retainClock
 	cleaning    map[queue.ID]cleanState
 	keys        *compact.Keys
+
+	scrub scrubber
 
 	tasks   chan task
 	rounds  chan *commitlog.Round // synced, to be applied
@@ -103,7 +106,7 @@ func Open(dir string, o Options, log *slog.Logger, reg prometheus.Registerer) (*
 		return nil, fmt.Errorf("opening the data directory %s: %w", dir, err)
 	}
 	s := &Store{dir: dir, o: o, l: log, lock: lock, table: queue.NewTable(), machines: map[commitlog.Kind]Machine{}, cleaning: map[queue.ID]cleanState{}}
-	s.pace.rate = o.MaintenanceBytes
+	s.pace.rate, s.scrub.pace.rate = o.MaintenanceBytes, o.ScrubBytes
 	if s.meta, err = readMeta(o.Disk, dir, o.NodeID); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
@@ -154,6 +157,9 @@ func (s *Store) Start(ctx context.Context) error {
 		return errors.New("starting the store: it was started before")
 	}
 	cp, err := s.openIndex()
+	if err == nil && s.o.Rebuild {
+		cp, err = s.resetIndex("it was asked for")
+	}
 	if err != nil {
 		return err
 	}
@@ -291,6 +297,14 @@ func (s *Store) Health() error {
 	}
 	if e := s.warning.Load(); e != nil {
 		return e
+	}
+	if e := s.damage(); e != nil {
+		return e
+	}
+	if s.coldFailed.Load() {
+		if err := s.cold.Health(); err != nil {
+			return storageErr(fmt.Errorf("the cold log takes nothing, so no space is made: %w", err))
+		}
 	}
 	return nil
 }

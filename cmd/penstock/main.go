@@ -31,7 +31,7 @@ func root() *cobra.Command {
 			"`penstock server` is all of it on one machine; put plugin binaries into plugin.path and POST connectors to /connectors.",
 		SilenceUsage: true, SilenceErrors: true,
 	}
-	c.AddCommand(nodeCommand("server", "Run broker, worker and REST interface in one process", true, true),
+	c.AddCommand(logCommand(), nodeCommand("server", "Run broker, worker and REST interface in one process", true, true),
 		nodeCommand("broker", "Run the broker alone", true, false),
 		nodeCommand("worker", "Run a worker over a Kafka-speaking cluster", false, true),
 		&cobra.Command{Use: "version", Short: "Print version and build", Args: cobra.NoArgs, Run: func(*cobra.Command, []string) {
