@@ -18,10 +18,14 @@ func (s *Server) live(c *gin.Context) {
 func (s *Server) health(c *gin.Context) {
 	ctx, cancel := within(c, healthTimeout)
 	defer cancel()
-	started, err := s.worker.Health(ctx)
+	started, err := s.check(ctx)
 	switch {
 	case err == nil:
-		answer(c, http.StatusOK, api.Health{Status: "healthy", Message: "Worker has completed startup and is ready to handle requests."})
+		message := "Worker has completed startup and is ready to handle requests."
+		if s.worker == nil {
+			message = "The broker serves requests."
+		}
+		answer(c, http.StatusOK, api.Health{Status: "healthy", Message: message})
 	case !started:
 		answer(c, http.StatusServiceUnavailable, api.Health{Status: "starting", Message: err.Error()})
 	default:

@@ -237,6 +237,31 @@ func TestHealthSaysWhy(t *testing.T) {
 	}
 }
 
+// TestMonitor: a node without a worker tells health and metrics, and nothing else.
+func TestMonitor(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	var sick error
+	h := NewMonitor(ln, func() error { return sick }, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)).http.Handler
+	get := func(path string) (int, string) {
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, httptest.NewRequest("GET", "http://127.0.0.1"+path, nil))
+		return rec.Code, rec.Body.String()
+	}
+	for path, want := range map[string]int{"/health": 200, "/health/ready": 200, "/health/live": 200, "/metrics": 200, "/connectors": 404} {
+		if code, body := get(path); code != want {
+			t.Errorf("%s: %d %s, want %d", path, code, body, want)
+		}
+	}
+	sick = errors.New("no space left")
+	if code, body := get("/health"); code != 500 || !strings.Contains(body, "no space left") {
+		t.Errorf("/health of a sick broker: %d %s", code, body)
+	}
+}
+
 func TestBeforeItIsReady(t *testing.T) {
 	rec := httptest.NewRecorder()
 	server(t, &node{}).ServeHTTP(rec, httptest.NewRequest("GET", "http://127.0.0.1/connectors", nil))

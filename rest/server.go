@@ -25,7 +25,8 @@ const (
 
 // Server is the HTTP server of a node.
 type Server struct {
-	worker Worker
+	worker Worker // nil on a monitor
+	check  func(context.Context) (started bool, err error)
 	log    *slog.Logger
 	http   *http.Server
 	ln     net.Listener
@@ -49,7 +50,21 @@ func Listen(address string) (net.Listener, error) {
 
 // New makes a server on an open listener; Serve starts it.
 func New(ln net.Listener, w Worker, metrics prometheus.Gatherer, log *slog.Logger) *Server {
-	s := &Server{worker: w, log: log, ln: ln}
+	s := &Server{worker: w, check: w.Health, log: log, ln: ln}
+	s.routes(s.engine(metrics))
+	return s
+}
+
+// NewMonitor makes a server that tells health and metrics alone, for a node without a worker. check says why the node
+// can't do all its work, nil if it can.
+func NewMonitor(ln net.Listener, check func() error, metrics prometheus.Gatherer, log *slog.Logger) *Server {
+	s := &Server{check: func(context.Context) (bool, error) { return true, check() }, log: log, ln: ln}
+	s.engine(metrics)
+	return s
+}
+
+// engine makes what every server has: limits, guards, errors in one shape, health and metrics.
+func (s *Server) engine(metrics prometheus.Gatherer) *gin.Engine {
 	gin.SetMode(gin.ReleaseMode)
 	e := gin.New()
 	e.UseRawPath, e.UnescapePathValues = true, false // names may hold an encoded slash; see param
@@ -57,17 +72,19 @@ func New(ln net.Listener, w Worker, metrics prometheus.Gatherer, log *slog.Logge
 	e.Use(s.recover)
 	e.NoRoute(func(c *gin.Context) { fail(c, http.StatusNotFound, "HTTP 404 Not Found") })
 	e.NoMethod(func(c *gin.Context) { fail(c, http.StatusMethodNotAllowed, "HTTP 405 Method Not Allowed") })
-	e.GET("/metrics", gin.WrapH(promhttp.HandlerFor(metrics, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)})))
-	s.routes(e)
+	e.GET("/metrics", gin.WrapH(promhttp.HandlerFor(metrics, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)})))
+	e.GET("/health", s.health)
+	e.GET("/health/ready", s.health)
+	e.GET("/health/live", s.live)
 	s.http = &http.Server{
 		Handler:           s.guard(trimSlash(e)),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       requestTimeout,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
-	return s
+	return e
 }
 
 // Addr is the address listened on.
@@ -90,9 +107,6 @@ func (s *Server) Shutdown(ctx context.Context) error {
 }
 
 func (s *Server) routes(root *gin.Engine) {
-	root.GET("/health", s.health)
-	root.GET("/health/ready", s.health)
-	root.GET("/health/live", s.live)
 	e := root.Group("", s.ready)
 	e.GET("/", s.root)
 	e.GET("/connectors", s.list)

@@ -40,10 +40,14 @@ func nodeCommand(use, short string, withBroker, withWorker bool) *cobra.Command 
 	c.Flags().StringVar(&file, "config", "", "configuration file, .properties or .yaml; each key is also an environment variable PENSTOCK_…")
 	for _, f := range flagKeys {
 		if f.flag == "bootstrap-servers" && withBroker || f.flag == "broker-listen" && !withBroker || f.flag == "data-dir" && !withBroker ||
-			(f.flag == "rest-listen" || f.flag == "plugin-path") && !withWorker {
+			f.flag == "plugin-path" && !withWorker {
 			continue
 		}
-		c.Flags().String(f.flag, "", f.doc)
+		doc := f.doc
+		if f.flag == "rest-listen" && !withWorker {
+			doc = "address that serves /health and /metrics (default: none)"
+		}
+		c.Flags().String(f.flag, "", doc)
 	}
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		flags := map[string]string{}
@@ -109,8 +113,12 @@ func runNode(ctx context.Context, s *settings, withBroker, withWorker bool) (err
 	n := &node{s: s, log: log, reg: prometheus.NewRegistry()}
 	n.reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	defer func() { err = errors.Join(err, n.close(timeout)) }()
-	if withWorker {
-		if n.ln, err = rest.Listen(s.or("listeners", "127.0.0.1:8083")); err != nil {
+	at := s.or("listeners", "")
+	if at == "" && withWorker {
+		at = "127.0.0.1:8083"
+	}
+	if at != "" {
+		if n.ln, err = rest.Listen(at); err != nil {
 			return err
 		}
 	}
@@ -120,11 +128,28 @@ func runNode(ctx context.Context, s *settings, withBroker, withWorker bool) (err
 		}
 	}
 	if !withWorker {
-		log.Info("broker is ready", "address", n.broker.Addr())
-		<-ctx.Done()
-		return nil
+		return n.runBroker(ctx, timeout)
 	}
 	return n.runWorker(ctx, timeout)
+}
+
+// runBroker waits for the end, and serves health and metrics if that was asked for.
+func (n *node) runBroker(ctx context.Context, timeout time.Duration) error {
+	served := make(chan error, 1)
+	if n.ln != nil {
+		n.server = rest.NewMonitor(n.ln, n.broker.Health, n.reg, n.log)
+		go func() { served <- n.server.Serve() }()
+		n.log.Info("health and metrics are served", "address", "http://"+n.ln.Addr().String())
+	}
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	if n.server == nil {
+		return nil
+	}
+	return n.stopREST(timeout)
 }
 
 func (n *node) openBroker(ctx context.Context) error {

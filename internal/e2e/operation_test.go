@@ -310,6 +310,7 @@ func TestHealth(t *testing.T) {
 	}
 	dir := t.TempDir()
 	broker, rest := fmt.Sprintf("127.0.0.1:%d", testenv.FreePort()), fmt.Sprintf("127.0.0.1:%d", testenv.FreePort())
+	monitor := fmt.Sprintf("127.0.0.1:%d", testenv.FreePort())
 	run := func(log string, args ...string) *exec.Cmd {
 		t.Helper()
 		f, err := os.Create(filepath.Join(dir, log))
@@ -326,7 +327,7 @@ func TestHealth(t *testing.T) {
 		return cmd
 	}
 	startBroker := func() *exec.Cmd {
-		return run("broker.log", "broker", "--data-dir", filepath.Join(dir, "data"), "--broker-listen", broker)
+		return run("broker.log", "broker", "--data-dir", filepath.Join(dir, "data"), "--broker-listen", broker, "--rest-listen", monitor)
 	}
 	s := &testenv.Penstock{Dir: dir, REST: "http://" + rest, Broker: broker}
 	w := run("worker.log", "worker", "--bootstrap-servers", broker, "--rest-listen", rest, "--plugin-path", filepath.Join(bin, "plugins"))
@@ -354,6 +355,12 @@ func TestHealth(t *testing.T) {
 	}
 	b := startBroker()
 	testenv.Eventually(t, 20*time.Second, "the worker is healthy", func() bool { code, _ := health(); return code == 200 })
+	alone := &testenv.Penstock{REST: "http://" + monitor}
+	for path, want := range map[string]string{"/health": "healthy", "/metrics": "penstock_log_"} {
+		if a := call(t, alone, "GET", path, ""); a.code != 200 || !strings.Contains(string(a.body), want) {
+			t.Errorf("the broker's own %s: %d %s", path, a.code, a.body)
+		}
+	}
 	in := filepath.Join(dir, "in")
 	write(t, in, "1\n")
 	s.Create(t, "in", fileSource(in, "t"))
