@@ -357,7 +357,7 @@ func TestHealth(t *testing.T) {
 	testenv.Eventually(t, 20*time.Second, "the worker is healthy", func() bool { code, _ := health(); return code == 200 })
 	alone := &testenv.Penstock{REST: "http://" + monitor}
 	for path, want := range map[string]string{"/health": "healthy", "/metrics": "penstock_log_"} {
-		if a := call(t, alone, "GET", path, ""); a.code != 200 || !strings.Contains(string(a.body), want) {
+		if a := call(t, alone, "GET", path, ""); a.code != 200 || !strings.Contains(a.body, want) {
 			t.Errorf("the broker's own %s: %d %s", path, a.code, a.body)
 		}
 	}
