@@ -185,7 +185,7 @@ func (s *Store) Start(ctx context.Context) error {
 func (s *Store) recover(cp *index.Checkpoint) (commitlog.Recovery, error) {
 	rec, err := s.log.Recover(commitlog.Checkpoint{Position: cp.Position, Epoch: cp.Epoch, Time: cp.Time, Closed: cp.Closed, Last: cp.Epoch == s.meta.Epoch})
 	if err != nil {
-		return rec, fmt.Errorf("recovering the log in %s: %w", s.dir, err)
+		return rec, s.refused("log", err)
 	}
 	if rec.Lost != "" {
 		s.l.Warn("the log had a torn end, as after a crash; it was cut and is kept", "position", rec.End, "bytes", rec.Cut, "kept", rec.Lost)
@@ -197,6 +197,14 @@ func (s *Store) recover(cp *index.Checkpoint) (commitlog.Recovery, error) {
 		return rec, err
 	}
 	return s.log.Recover(commitlog.Checkpoint{})
+}
+
+// refused says what can be done about a log that is not accepted.
+func (s *Store) refused(what string, err error) error {
+	if errors.As(err, new(*commitlog.CorruptError)) {
+		return fmt.Errorf("recovering the %s in %s: %w; `penstock log verify` names all that is damaged, `penstock log repair` takes it out", what, s.dir, err)
+	}
+	return fmt.Errorf("recovering the %s in %s: %w", what, s.dir, err)
 }
 
 // cutShort notes that storage lost what the index had seen, and resets the index.
@@ -216,7 +224,7 @@ func (s *Store) cutShort(what string, end, seen int64) (index.Checkpoint, error)
 func (s *Store) recoverCold(cp *index.Checkpoint, rec *commitlog.Recovery) (err error) {
 	s.coldRec, err = s.cold.Recover(commitlog.Checkpoint{Position: cp.Cold})
 	if err != nil {
-		return fmt.Errorf("recovering the cold log in %s: %w", s.coldDir(), err)
+		return s.refused("cold log", err)
 	}
 	if s.coldRec.Lost != "" {
 		s.l.Warn("the cold log had a torn end, as after a crash; it was cut and is kept", "position", s.coldRec.End, "bytes", s.coldRec.Cut, "kept", s.coldRec.Lost)
@@ -226,7 +234,7 @@ func (s *Store) recoverCold(cp *index.Checkpoint, rec *commitlog.Recovery) (err 
 			return err
 		}
 		if s.coldRec, err = s.cold.Recover(commitlog.Checkpoint{}); err != nil {
-			return fmt.Errorf("recovering the cold log in %s: %w", s.coldDir(), err)
+			return s.refused("cold log", err)
 		}
 	}
 	if cp.Position > 0 && cp.Position < rec.Start || cp.Position == 0 && rec.Start > 0 {
@@ -234,7 +242,7 @@ func (s *Store) recoverCold(cp *index.Checkpoint, rec *commitlog.Recovery) (err 
 			return err
 		}
 		if *rec, err = s.log.Recover(commitlog.Checkpoint{}); err != nil {
-			return fmt.Errorf("recovering the log in %s: %w", s.dir, err)
+			return s.refused("log", err)
 		}
 	}
 	return nil
