@@ -113,7 +113,6 @@ func (l *Log) Start(rec Recovery, e EpochRecord, h Hooks) error {
 func (l *Log) Begin(size int64, wait bool) error {
 	l.mu.Lock()
 	for wait && l.failed == nil && !l.closing && l.inflight > 0 && l.inflight+size > l.o.TailBytes {
-		l.work.Signal() // what EndLater left may be all there is
 		l.room.Wait()
 	}
 	l.lastTime = max(l.lastTime, l.o.Now().UnixMilli())
@@ -331,9 +330,6 @@ func (l *Log) End() {
 	}
 	l.mu.Unlock()
 }
-
-// EndLater leaves the sequencer without asking for a write: what was placed is written with what is appended next.
-func (l *Log) EndLater() { l.mu.Unlock() }
 
 // Health says why appends are refused: a *FailedError, a *SpaceError, or nil. While space is missing it tries again, so
 // that a log nobody appends to because it is unhealthy becomes healthy.

@@ -52,7 +52,7 @@ func fencedCode(err error, knows bool) int16 {
 }
 
 // addPartitionsToTxn adds all partitions asked for, or none: then those that are not to blame say so.
-func (s *Server) addPartitionsToTxn(c *call) kmsg.Response {
+func (s *Server) addPartitionsToTxn(c *call) answer {
 	req := c.req.(*kmsg.AddPartitionsToTxnRequest)
 	resp := kmsg.NewPtrAddPartitionsToTxnResponse()
 	resp.Version = req.Version
@@ -80,21 +80,29 @@ func (s *Server) addPartitionsToTxn(c *call) kmsg.Response {
 		}
 		resp.Topics = append(resp.Topics, r)
 	}
-	e := kerr.OperationNotAttempted.Code
-	if !wrong {
-		e = fencedCode(s.txns.AddPartitions(req.TransactionalID, req.ProducerID, req.ProducerEpoch, parts), req.Version >= 2)
-	}
-	for i := range resp.Topics {
-		for j := range resp.Topics[i].Partitions {
-			if p := &resp.Topics[i].Partitions[j]; p.ErrorCode == errNone {
-				p.ErrorCode = e
+	all := func(err error) {
+		e := fencedCode(err, req.Version >= 2)
+		for i := range resp.Topics {
+			for j := range resp.Topics[i].Partitions {
+				if p := &resp.Topics[i].Partitions[j]; p.ErrorCode == errNone {
+					p.ErrorCode = e
+				}
 			}
 		}
 	}
-	return resp
+	if wrong {
+		all(kerr.OperationNotAttempted)
+		return answer{resp: resp}
+	}
+	wait, err := s.txns.AddPartitions(req.TransactionalID, req.ProducerID, req.ProducerEpoch, parts)
+	if err != nil {
+		all(err)
+		return answer{resp: resp}
+	}
+	return answer{resp: resp, wait: func() { all(wait()) }}
 }
 
-func (s *Server) addOffsetsToTxn(c *call) kmsg.Response {
+func (s *Server) addOffsetsToTxn(c *call) answer {
 	req := c.req.(*kmsg.AddOffsetsToTxnRequest)
 	resp := kmsg.NewPtrAddOffsetsToTxnResponse()
 	resp.Version = req.Version
@@ -105,11 +113,15 @@ func (s *Server) addOffsetsToTxn(c *call) kmsg.Response {
 	if err == nil && req.Group == "" {
 		err = kerr.InvalidGroupID
 	}
+	var wait func() error
 	if err == nil {
-		err = s.txns.AddGroup(req.TransactionalID, req.ProducerID, req.ProducerEpoch, req.Group)
+		wait, err = s.txns.AddGroup(req.TransactionalID, req.ProducerID, req.ProducerEpoch, req.Group)
 	}
-	resp.ErrorCode = fencedCode(err, req.Version >= 2)
-	return resp
+	if err != nil {
+		resp.ErrorCode = fencedCode(err, req.Version >= 2)
+		return answer{resp: resp}
+	}
+	return answer{resp: resp, wait: func() { resp.ErrorCode = fencedCode(wait(), req.Version >= 2) }}
 }
 
 // endTxn appends the end in order and answers when it is durable.

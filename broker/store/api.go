@@ -19,10 +19,6 @@ const (
 	Written                // handed to the operating system (acks=1)
 	Synced                 // fdatasync returned
 	Durable                // safe by the configured measure (acks=all)
-
-	// Riding is Buffered for records that mean nothing without what is appended after them: they are not written until
-	// something else is.
-	Riding
 )
 
 // Entry is one thing to append: a record batch for a queue, or a machine's record.

@@ -33,11 +33,7 @@ func (s *Store) Append(safety Safety, entries ...Entry) *Ticket {
 		t.results = make([]Appended, data)
 	}
 	g := s.sequence(t, entries)
-	if safety == Riding {
-		s.log.EndLater()
-	} else {
-		s.log.End()
-	}
+	s.log.End()
 	if g == nil {
 		t.finish(nil)
 		return t

@@ -96,7 +96,7 @@ func (g *tag) attach(t *Ticket, s Safety) {
 		g.mu.Unlock()
 		t.finish(err)
 		return
-	case s == Buffered, s == Riding, g.stage == stageApplied, s == Written && g.stage == stageWritten:
+	case s == Buffered, g.stage == stageApplied, s == Written && g.stage == stageWritten:
 		g.mu.Unlock()
 		t.finish(nil)
 		return

@@ -11,7 +11,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/penstockio/penstock/broker/batch"
-	"github.com/penstockio/penstock/broker/commitlog"
 	"github.com/penstockio/penstock/broker/disk"
 	"github.com/penstockio/penstock/broker/queue"
 )
@@ -245,36 +244,6 @@ func TestWaitForCommittedData(t *testing.T) {
 		t.Fatal(err)
 	}
 }
-
-// TestRidingWaitsForCompany: what rides is not written by itself, is there when something else is, and survives a stop.
-func TestRidingWaitsForCompany(t *testing.T) {
-	o := memOptions(disk.NewMem(), vfs.NewMem())
-	m := &names{}
-	s := startWith(t, o, m)
-	open(t, s, forever, 1)
-	end := s.log.Durable()
-	tk := s.Append(Riding, Entry{Kind: commitlog.KindTopic, Payload: []byte("rides")})
-	if <-tk.Done(); tk.Err() != nil {
-		t.Fatal(tk.Err())
-	}
-	if s.log.Durable() != end {
-		t.Fatal("it was written alone")
-	}
-	put(t, s, 1, one(t, 1, "a"))
-	if !has(m, "rides") {
-		t.Fatal("it was left behind")
-	}
-	if <-s.Append(Riding, Entry{Kind: commitlog.KindTopic, Payload: []byte("last")}).Done(); s.Close(context.Background()) != nil {
-		t.Fatal("closing failed")
-	}
-	m = &names{}
-	startWith(t, o, m)
-	if !has(m, "last") {
-		t.Fatal("a stop lost it")
-	}
-}
-
-func has(m *names, name string) bool { _, ok := m.state[name]; return ok }
 
 // TestGuardIsAskedWithinTheAppend: about data, and neither about duplicates nor about markers.
 func TestGuardIsAskedWithinTheAppend(t *testing.T) {

@@ -12,11 +12,15 @@ import (
 	"github.com/penstockio/penstock/broker/store"
 )
 
-// AddPartitions makes partitions part of a producer's transaction, and opens one if there is none.
-func (c *Coordinator) AddPartitions(id string, producer int64, epoch int16, parts []Partition) error {
+// nothing is there to be waited for.
+func nothing() error { return nil }
+
+// AddPartitions makes partitions part of a producer's transaction, and opens one if there is none. The function it returns
+// waits until that is written (I5).
+func (c *Coordinator) AddPartitions(id string, producer int64, epoch int16, parts []Partition) (wait func() error, err error) {
 	x, err := c.held(id, producer, epoch)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer x.mu.Unlock()
 	var fresh []Partition
@@ -28,35 +32,36 @@ func (c *Coordinator) AddPartitions(id string, producer int64, epoch int16, part
 		}
 	}
 	if len(fresh) == 0 {
-		return nil
+		return nothing, nil
 	}
-	if err := c.grow(x, fresh, nil); err != nil {
-		return fmt.Errorf("adding partitions to the transaction of %q: %w", id, err)
+	if wait, err = c.grow(x, fresh, nil); err != nil {
+		return nil, fmt.Errorf("adding partitions to the transaction of %q: %w", id, err)
 	}
 	c.gate.add(producer, fresh)
-	return nil
+	return wait, nil
 }
 
-// AddGroup makes a group's offsets part of a producer's transaction, and opens one if there is none.
-func (c *Coordinator) AddGroup(id string, producer int64, epoch int16, groupID string) error {
+// AddGroup makes a group's offsets part of a producer's transaction, and opens one if there is none. The function it
+// returns waits until that is written (I5).
+func (c *Coordinator) AddGroup(id string, producer int64, epoch int16, groupID string) (wait func() error, err error) {
 	x, err := c.held(id, producer, epoch)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer x.mu.Unlock()
 	if x.rec.State == Ongoing && slices.Contains(x.rec.Groups, groupID) {
-		return nil
+		return nothing, nil
 	}
-	if err := c.grow(x, nil, []string{groupID}); err != nil {
-		return fmt.Errorf("adding group %q to the transaction of %q: %w", groupID, id, err)
+	if wait, err = c.grow(x, nil, []string{groupID}); err != nil {
+		return nil, fmt.Errorf("adding group %q to the transaction of %q: %w", groupID, id, err)
 	}
-	return nil
+	return wait, nil
 }
 
 // grow appends a record with more in its transaction (I5). The id is locked.
-func (c *Coordinator) grow(x *transaction, parts []Partition, groups []string) error {
+func (c *Coordinator) grow(x *transaction, parts []Partition, groups []string) (wait func() error, err error) {
 	if x.rec.State.prepared() {
-		return fmt.Errorf("its end is under way: %w", kerr.ConcurrentTransactions)
+		return nil, fmt.Errorf("its end is under way: %w", kerr.ConcurrentTransactions)
 	}
 	now := time.Now()
 	next := x.rec
@@ -68,14 +73,18 @@ func (c *Coordinator) grow(x *transaction, parts []Partition, groups []string) e
 	next.Updated = now.UnixMilli()
 	next.Partitions = append(slices.Clip(next.Partitions), parts...)
 	next.Groups = append(slices.Clip(next.Groups), groups...)
-	if _, err := c.append(store.Riding, recordEntry(&next)); err != nil {
-		return unavailable(err)
+	t, err := c.append(store.Written, recordEntry(&next))
+	if err != nil {
+		return nil, unavailable(err)
 	}
 	x.rec = next
 	if begins {
 		x.began = now
 	}
-	return nil
+	return func() error {
+		<-t.Done()
+		return unavailable(t.Err())
+	}, nil
 }
 
 // CommitOffsets stages a group's offsets, to be committed with the producer's transaction. The function it returns waits

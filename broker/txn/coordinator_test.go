@@ -24,11 +24,11 @@ func TestRules(t *testing.T) {
 			for _, q := range qs {
 				parts = append(parts, part(q))
 			}
-			return w.txns.AddPartitions("t", who.ProducerID, who.Epoch, parts)
+			return w.add("t", who.ProducerID, who.Epoch, parts)
 		}
 	}
 	addGroup := func(w *world, who Record) error {
-		return w.txns.AddGroup("t", who.ProducerID, who.Epoch, "g")
+		return w.addGroup("t", who.ProducerID, who.Epoch, "g")
 	}
 	put := func(q queue.ID, seq int32) step {
 		return func(w *world, who Record) error {
@@ -143,7 +143,7 @@ func TestRules(t *testing.T) {
 	}
 	w := mustBegin(t, disk.NewMem(), vfs.NewMem(), Config{})
 	defer w.mustEnd(t)
-	if err := w.txns.AddPartitions("nobody", 1, 0, nil); !errors.Is(err, kerr.InvalidProducerIDMapping) {
+	if err := w.add("nobody", 1, 0, nil); !errors.Is(err, kerr.InvalidProducerIDMapping) {
 		t.Fatal(err)
 	}
 }
@@ -157,8 +157,8 @@ func TestTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := firstError(
-		func() error { return w.txns.AddPartitions("t", who.ProducerID, who.Epoch, []Partition{part(1)}) },
-		func() error { return w.txns.AddGroup("t", who.ProducerID, who.Epoch, "g") },
+		func() error { return w.add("t", who.ProducerID, who.Epoch, []Partition{part(1)}) },
+		func() error { return w.addGroup("t", who.ProducerID, who.Epoch, "g") },
 		func() error { _, err := w.put(1, who, 0, true, "late"); return err },
 		func() error { return w.stage("t", who, "g", 1, 5) },
 	); err != nil {
@@ -186,7 +186,7 @@ func TestTimeout(t *testing.T) {
 		t.Fatal(next, err)
 	}
 	if err := firstError(
-		func() error { return w.txns.AddPartitions("t", next.ProducerID, next.Epoch, []Partition{part(1)}) },
+		func() error { return w.add("t", next.ProducerID, next.Epoch, []Partition{part(1)}) },
 		func() error { _, err := w.put(1, next, 0, true, "on time"); return err },
 		func() error { return w.finish("t", next, true) },
 	); err != nil {
@@ -210,7 +210,7 @@ func TestLastEpochTimesOut(t *testing.T) {
 	w.txns.gate.set(&x.rec)
 	x.mu.Unlock()
 	if err := firstError(
-		func() error { return w.txns.AddPartitions("t", who.ProducerID, who.Epoch, []Partition{part(1)}) },
+		func() error { return w.add("t", who.ProducerID, who.Epoch, []Partition{part(1)}) },
 		func() error { _, err := w.put(1, who, 0, true, "late"); return err },
 	); err != nil {
 		t.Fatal(err)
@@ -244,7 +244,7 @@ func TestIdleIDsAreForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.txns.AddPartitions("busy", busy.ProducerID, busy.Epoch, []Partition{part(1)}); err != nil {
+	if err := w.add("busy", busy.ProducerID, busy.Epoch, []Partition{part(1)}); err != nil {
 		t.Fatal(err)
 	}
 	w.txns.forgetIdle()
@@ -265,7 +265,7 @@ func TestIdleIDsAreForgotten(t *testing.T) {
 		w = mustBegin(t, d, vfs.NewMem(), cfg)
 	}
 	defer w.mustEnd(t)
-	if err := w.txns.AddPartitions("idle", who.ProducerID, who.Epoch, []Partition{part(1)}); !errors.Is(err, kerr.InvalidProducerIDMapping) {
+	if err := w.add("idle", who.ProducerID, who.Epoch, []Partition{part(1)}); !errors.Is(err, kerr.InvalidProducerIDMapping) {
 		t.Fatal(err)
 	}
 	if again, err := w.txns.Init(t.Context(), "idle", 1000, -1, -1); err != nil || again.ProducerID == who.ProducerID {
@@ -283,7 +283,7 @@ func TestDeletedTopicDoesNotHoldATransaction(t *testing.T) {
 	}
 	if err := firstError(
 		func() error {
-			return w.txns.AddPartitions(actor, p.who.ProducerID, p.who.Epoch, []Partition{part(1), part(2)})
+			return w.add(actor, p.who.ProducerID, p.who.Epoch, []Partition{part(1), part(2)})
 		},
 		func() error { _, err := w.put(1, p.who, 0, true, "a"); return err },
 		func() error { _, err := w.put(2, p.who, 0, true, "b"); return err },
@@ -305,7 +305,7 @@ func TestGroupsRespectStagedOffsets(t *testing.T) {
 	if err := p.init(); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.txns.AddGroup(actor, p.who.ProducerID, p.who.Epoch, "g"); err != nil {
+	if err := w.addGroup(actor, p.who.ProducerID, p.who.Epoch, "g"); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.stage(actor, p.who, "g", 1, 5); err != nil {
@@ -334,7 +334,7 @@ func TestGroupsRespectStagedOffsets(t *testing.T) {
 	}
 	// Members are checked where they are named (KIP-447).
 	who, _ := w.txns.Lookup(actor)
-	if err := w.txns.AddGroup(actor, who.ProducerID, who.Epoch, "g"); err != nil {
+	if err := w.addGroup(actor, who.ProducerID, who.Epoch, "g"); err != nil {
 		t.Fatal(err)
 	}
 	_, err := w.txns.CommitOffsets(actor, who.ProducerID, who.Epoch, group.CommitRequest{Group: "g", Generation: 3, MemberID: "m"})

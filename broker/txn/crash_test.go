@@ -47,7 +47,7 @@ func (p *play) fill(name string, offset int64) error {
 	for _, q := range stages {
 		parts = append(parts, part(q))
 	}
-	if err := p.w.txns.AddPartitions(actor, p.who.ProducerID, p.who.Epoch, parts); err != nil {
+	if err := p.w.add(actor, p.who.ProducerID, p.who.Epoch, parts); err != nil {
 		return err
 	}
 	for _, q := range stages {
@@ -56,7 +56,7 @@ func (p *play) fill(name string, offset int64) error {
 		}
 	}
 	p.seq++
-	if err := p.w.txns.AddGroup(actor, p.who.ProducerID, p.who.Epoch, "group"); err != nil {
+	if err := p.w.addGroup(actor, p.who.ProducerID, p.who.Epoch, "group"); err != nil {
 		return err
 	}
 	return p.w.stage(actor, p.who, "group", 1, offset)

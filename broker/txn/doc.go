@@ -17,8 +17,9 @@
 //	I3  One transactional id has one change under way; who asks meanwhile is told to try again.
 //	I4  A producer appends transactional data only while its partition is in its open transaction, and none with an older
 //	    epoch: the gate is asked within the append, and closed before the end of a transaction is appended.
-//	I5  A partition is in the log as part of the transaction before its first record is, because it is appended before;
-//	    it is not waited for. A crash between the two leaves nothing of both.
+//	I5  A partition is in the log as part of the transaction before its first record is. It is answered when written: a
+//	    killed process loses nothing of it. A power cut between the two leaves nothing of both, and the producer, whose
+//	    record is refused, has to abort.
 //	I6  Time runs on the monotonic clock; what is decided by it is a frame.
 //
 // Lock order: the block's slot, a transaction's mu, a group's, the sequencer, the gate. The coordinator's mu is taken

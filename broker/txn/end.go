@@ -29,10 +29,10 @@ func (c *Coordinator) End(id string, producer int64, epoch int16, commit bool) (
 	case prepare:
 		return nil, fmt.Errorf("the end of the transaction of %q is under way: %w", id, kerr.ConcurrentTransactions)
 	case complete:
-		return func() error { return nil }, nil
+		return nothing, nil
 	case Empty:
 		if !commit {
-			return func() error { return nil }, nil // nothing to abort: a crash may have taken what was added (I5)
+			return nothing, nil // nothing to abort: a power cut may have taken what was added (I5)
 		}
 		fallthrough
 	default:

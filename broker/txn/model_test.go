@@ -119,7 +119,7 @@ func TestTransactionsAgainstModel(t *testing.T) {
 			h.who, h.seqs = who, map[queue.ID]int32{}
 			h.ended(m, false)
 		case k < 20:
-			must("add", w.txns.AddPartitions(h.id, h.who.ProducerID, h.who.Epoch, []Partition{part(q)}))
+			must("add", w.add(h.id, h.who.ProducerID, h.who.Epoch, []Partition{part(q)}))
 			h.added[q] = true
 			if h.txn == 0 {
 				numbers++
@@ -141,7 +141,7 @@ func TestTransactionsAgainstModel(t *testing.T) {
 			must("plain put", err)
 			m.queues[q] = append(m.queues[q], modelRecord{off, value, 0})
 		case k < 70:
-			must("add group", w.txns.AddGroup(h.id, h.who.ProducerID, h.who.Epoch, g))
+			must("add group", w.addGroup(h.id, h.who.ProducerID, h.who.Epoch, g))
 			if h.txn == 0 {
 				numbers++
 				h.txn = numbers

@@ -99,6 +99,22 @@ func (w *world) put(q queue.ID, who Record, seq int32, transactional bool, value
 	return t.Results()[0].BaseOffset, t.Results()[0].Err
 }
 
+func (w *world) add(id string, producer int64, epoch int16, parts []Partition) error {
+	wait, err := w.txns.AddPartitions(id, producer, epoch, parts)
+	if err == nil {
+		err = wait()
+	}
+	return err
+}
+
+func (w *world) addGroup(id string, producer int64, epoch int16, groupID string) error {
+	wait, err := w.txns.AddGroup(id, producer, epoch, groupID)
+	if err == nil {
+		err = wait()
+	}
+	return err
+}
+
 func (w *world) finish(id string, who Record, commit bool) error {
 	wait, err := w.txns.End(id, who.ProducerID, who.Epoch, commit)
 	if err == nil {
