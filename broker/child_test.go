@@ -20,6 +20,8 @@ const (
 	childDir  = "PENSTOCK_TEST_BROKER_DIR"
 	childAddr = "PENSTOCK_TEST_BROKER_ADDR"
 	childBig  = "PENSTOCK_TEST_BROKER_DEFAULTS" // any value: the default settings, not those for tests
+	// key=value pairs, comma separated, on top of these
+	childSettings = "PENSTOCK_TEST_BROKER_SETTINGS"
 )
 
 // childBroker runs a broker if the environment asks for one, until its standard input ends.
@@ -35,7 +37,12 @@ func childBroker() bool {
 	}
 	settings := maps.Clone(small)
 	if os.Getenv(childBig) != "" {
-		settings = nil
+		settings = map[string]string{}
+	}
+	for pair := range strings.SplitSeq(os.Getenv(childSettings), ",") {
+		if k, v, ok := strings.Cut(pair, "="); ok {
+			settings[k] = v
+		}
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	b, err := Open(Config{DataDir: dir, Listeners: ls, Settings: settings}, log, nil)
