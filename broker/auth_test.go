@@ -42,6 +42,7 @@ func TestNobodyMayDoAnything(t *testing.T) {
 		}
 		return resp
 	}
+	txnDenied := kerr.TransactionalIDAuthorizationFailed.Code
 	topicDenied, groupDenied := kerr.TopicAuthorizationFailed.Code, kerr.GroupAuthorizationFailed.Code
 	for name, got := range map[string][2]int16{
 		"produce":   {ask(0, 9).(*kmsg.ProduceResponse).Topics[0].Partitions[0].ErrorCode, topicDenied},
@@ -54,6 +55,14 @@ func TestNobodyMayDoAnything(t *testing.T) {
 		"sync":      {ask(14, 5).(*kmsg.SyncGroupResponse).ErrorCode, groupDenied},
 		"create":    {ask(19, 7).(*kmsg.CreateTopicsResponse).Topics[0].ErrorCode, topicDenied},
 		"alter":     {ask(44, 1).(*kmsg.IncrementalAlterConfigsResponse).Resources[0].ErrorCode, topicDenied},
+		"txn init":  {ask(22, 4).(*kmsg.InitProducerIDResponse).ErrorCode, txnDenied},
+		"txn add":   {ask(24, 3).(*kmsg.AddPartitionsToTxnResponse).Topics[0].Partitions[0].ErrorCode, txnDenied},
+		"txn group": {ask(25, 3).(*kmsg.AddOffsetsToTxnResponse).ErrorCode, txnDenied},
+		"txn end":   {ask(26, 3).(*kmsg.EndTxnResponse).ErrorCode, txnDenied},
+		"markers":   {ask(27, 1).(*kmsg.WriteTxnMarkersResponse).Markers[0].Topics[0].Partitions[0].ErrorCode, kerr.ClusterAuthorizationFailed.Code},
+		"stage":     {ask(28, 3).(*kmsg.TxnOffsetCommitResponse).Topics[0].Partitions[0].ErrorCode, topicDenied},
+		"producers": {ask(61, 0).(*kmsg.DescribeProducersResponse).Topics[0].Partitions[0].ErrorCode, topicDenied},
+		"txns":      {ask(65, 0).(*kmsg.DescribeTransactionsResponse).TransactionStates[0].ErrorCode, txnDenied},
 		"log dirs":  {ask(35, 4).(*kmsg.DescribeLogDirsResponse).ErrorCode, kerr.ClusterAuthorizationFailed.Code},
 		"elect":     {ask(43, 2).(*kmsg.ElectLeadersResponse).ErrorCode, kerr.ClusterAuthorizationFailed.Code},
 	} {

@@ -196,6 +196,37 @@ func filled(key, version int16, b *Broker) kmsg.Request {
 		t := kmsg.NewOffsetCommitRequestTopic()
 		t.Topic, t.TopicID, t.Partitions = "cut", id, append(t.Partitions, p)
 		r.Topics = append(r.Topics, t)
+	case *kmsg.InitProducerIDRequest:
+		r.TransactionalID, r.TransactionTimeoutMillis, r.ProducerID, r.ProducerEpoch = kmsg.StringPtr("cuttxn"), 60_000, -1, -1
+	case *kmsg.AddPartitionsToTxnRequest:
+		t := kmsg.NewAddPartitionsToTxnRequestTopic()
+		t.Topic, t.Partitions = "cut", []int32{0}
+		r.TransactionalID, r.Topics = "cuttxn", append(r.Topics, t)
+	case *kmsg.AddOffsetsToTxnRequest:
+		r.TransactionalID, r.Group = "cuttxn", "cutgroup"
+	case *kmsg.EndTxnRequest:
+		r.TransactionalID, r.Commit = "cuttxn", true
+	case *kmsg.WriteTxnMarkersRequest:
+		t := kmsg.NewWriteTxnMarkersRequestMarkerTopic()
+		t.Topic, t.Partitions = "cut", []int32{0, 7}
+		m := kmsg.NewWriteTxnMarkersRequestMarker()
+		m.ProducerID, m.Topics = -1, append(m.Topics, t) // of nobody: nothing is written
+		r.Markers = append(r.Markers, m)
+	case *kmsg.TxnOffsetCommitRequest:
+		p := kmsg.NewTxnOffsetCommitRequestTopicPartition()
+		p.Metadata = kmsg.StringPtr("meta")
+		t := kmsg.NewTxnOffsetCommitRequestTopic()
+		t.Topic, t.Partitions = "cut", append(t.Partitions, p)
+		r.TransactionalID, r.Group, r.Generation, r.Topics = "cuttxn", "cutgroup", -1, append(r.Topics, t)
+	case *kmsg.DescribeProducersRequest:
+		t := kmsg.NewDescribeProducersRequestTopic()
+		t.Topic, t.Partitions = "cut", []int32{0, 7}
+		r.Topics = append(r.Topics, t)
+	case *kmsg.DescribeTransactionsRequest:
+		r.TransactionalIDs = []string{"cuttxn", "nobody"}
+	case *kmsg.ListTransactionsRequest:
+		r.StateFilters, r.ProducerIDFilters, r.DurationFilterMillis = []string{"Ongoing", "Sleeping"}, []int64{1}, -1
+		r.TransactionalIDPattern = kmsg.StringPtr("cut.*")
 	case *kmsg.CreateTopicsRequest:
 		r.ValidateOnly = true
 		c := kmsg.NewCreateTopicsRequestTopicConfig()

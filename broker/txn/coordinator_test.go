@@ -195,6 +195,14 @@ func TestTimeout(t *testing.T) {
 	if got := w.committed(t, 1); !slices.Equal(got, []string{"2=on time"}) {
 		t.Fatal(got)
 	}
+	for name, want := range map[string]float64{
+		"transactions_committed_total": 1, "transactions_aborted_total": 1, "transactions_timed_out_total": 1, "transactions_open": 0,
+		"transactions_oldest_seconds": 0, "transactional_ids": 1,
+	} {
+		if got := w.metric(t, name); got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
 }
 
 // TestLastEpochTimesOut: the epoch that fences the holder of the last one is never anybody's.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/penstockio/penstock/broker/batch"
 	"github.com/penstockio/penstock/broker/commitlog"
@@ -23,6 +24,7 @@ type world struct {
 	st     *store.Store
 	groups *group.Coordinator
 	txns   *Coordinator
+	reg    *prometheus.Registry
 }
 
 // theTopic is the topic of all partitions: partition n is queue n.
@@ -40,12 +42,12 @@ func begin(d *disk.Mem, x vfs.FS, cfg Config) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &world{st: st}
+	w := &world{st: st, reg: prometheus.NewRegistry()}
 	w.groups = group.New(st, group.Config{}, log, nil)
 	if cfg.MaxTimeoutMs == 0 {
 		cfg.MaxTimeoutMs = 900_000
 	}
-	w.txns = New(st, w.groups, cfg, log, nil)
+	w.txns = New(st, w.groups, cfg, log, w.reg)
 	if err := st.Start(context.Background()); err != nil {
 		return nil, err
 	}
@@ -183,6 +185,22 @@ func (w *world) committed(t testing.TB, q queue.ID) []string {
 		}
 		res.Release()
 	}
+}
+
+// metric is the value of one counter or gauge.
+func (w *world) metric(t testing.TB, name string) float64 {
+	t.Helper()
+	families, err := w.reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "penstock_broker_"+name {
+			return f.GetMetric()[0].GetCounter().GetValue() + f.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	t.Fatalf("there is no metric %s", name)
+	return 0
 }
 
 func (w *world) head(t testing.TB, q queue.ID) store.Head {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestFranzGoOwn runs franz-go's own integration tests against the broker: groups with every balancer, static and not,
-// produce, consume, pausing, partitions and topics that come and go. Left out are share groups, and the one test that needs
+// transactions, produce, consume, pausing, partitions and topics that come and go. Left out are share groups, and the one test that needs
 // a topic __consumer_offsets: this broker has none. KGO_TEST_RECORDS sets how many records the longest of them move.
 func TestFranzGoOwn(t *testing.T) {
 	t.Parallel()
@@ -20,7 +20,7 @@ func TestFranzGoOwn(t *testing.T) {
 	b.Start(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "test", "-count", "1", "-timeout", "5m", "-skip", "Share|TestConsumeRegex$|TestTxn|Fuzz", "github.com/twmb/franz-go/pkg/kgo")
+	cmd := exec.CommandContext(ctx, "go", "test", "-count", "1", "-timeout", "5m", "-skip", "Share|TestConsumeRegex$|Fuzz", "github.com/twmb/franz-go/pkg/kgo")
 	cmd.Dir = testenv.Root()
 	cmd.Env = append(os.Environ(), "KGO_SEEDS="+b.Addr, "KGO_TEST_RF=1", "KGO_TEST_RECORDS="+cmp.Or(os.Getenv("KGO_TEST_RECORDS"), "5000"))
 	if out, err := cmd.CombinedOutput(); err != nil {

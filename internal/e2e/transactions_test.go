@@ -61,15 +61,19 @@ func TestTransactionsOfAllClients(t *testing.T) {
 	if err := hangs.ProduceSync(ctx, &kgo.Record{Topic: "tx-hangs", Value: []byte("for ever")}).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
+	interpreter, err := testenv.Python("confluent_kafka")
+	if err != nil {
+		t.Fatal(err)
+	}
 	script := filepath.Join(testenv.Root(), "internal/e2e/testdata/python/transactions.py")
 	python := func(args ...string) string {
 		t.Helper()
-		cmd := exec.CommandContext(ctx, filepath.Join(testenv.Cache(), "venv/bin/python"), append([]string{script}, args...)...)
+		cmd := exec.CommandContext(ctx, interpreter, append([]string{script}, args...)...)
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		out, err := cmd.Output()
 		if err != nil {
-			t.Fatalf("running librdkafka (is it there? run make deps): %v\n%s", err, stderr.String())
+			t.Fatalf("running librdkafka: %v\n%s", err, stderr.String())
 		}
 		return string(out)
 	}
