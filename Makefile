@@ -29,8 +29,8 @@ unit: ## unit tests with the race detector (budget 8 minutes)
 integration: ## suites against real servers and killed processes (budget 8 minutes)
 	$(GO) test -timeout 15m -count 1 ./internal/e2e/...
 
-chaos: ## the suites that kill, at full length: the broker 200 times under all kinds of clients, the server under 100,000 rows and their changes
-	PENSTOCK_KILLS=200 $(GO) test -timeout 15m -count 1 -v -run 'TestKilled$$' ./broker
+chaos: ## the suites that kill, at full length: the broker 200 times, and its power, under all kinds of clients, the server under 100,000 rows and their changes
+	PENSTOCK_KILLS=200 $(GO) test -timeout 15m -count 1 -v -run 'TestKilled$$|TestPowerCut' ./broker
 	$(GO) test -timeout 15m -count 1 -v -run TestChangesKilled ./internal/e2e
 
 clients: ## only the suites of other clients and tools on the broker, with more records than in make test

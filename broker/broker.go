@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/penstockio/penstock/broker/disk"
@@ -30,6 +31,8 @@ type Config struct {
 	Settings            map[string]string // by the names in Keys
 
 	authorizer kafka.Authorizer // nil: everything is allowed
+	disk       disk.FS          // nil, but in tests: the operating system's
+	indexFS    vfs.FS           // likewise
 }
 
 // Broker is one broker. Its methods may be called by any number of goroutines.
@@ -85,6 +88,8 @@ func open(cfg Config, log *slog.Logger, reg prometheus.Registerer, rebuild bool)
 		return nil, err
 	}
 	b.store, err = store.Open(cfg.DataDir, store.Options{
+		Disk:            cfg.disk,
+		IndexFS:         cfg.indexFS,
 		NodeID:          int32(set.num(nodeID)),
 		SegmentBytes:    set.num(segmentBytes),
 		MaxMessageBytes: int(set.num(messageMaxBytes)),

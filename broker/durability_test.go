@@ -4,20 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/penstockio/penstock/broker/disk"
 )
 
-// killsKey is the environment's name for how often TestKilled kills: `make chaos` asks for 200.
+// killsKey is the environment's name for how often the broker is crashed: `make chaos` asks for 200.
 const killsKey = "PENSTOCK_KILLS"
 
 // The topics of the harness, each written in one way.
@@ -40,45 +46,119 @@ type place struct {
 	offset    int64
 }
 
+// maintenance makes compaction, retention and the scrubber work all the time.
+var maintenance = map[string]string{
+	"log.cleaner.backoff.ms": "150", "log.retention.check.interval.ms": "200", "log.scrub.io.max.bytes.per.second": "1048576",
+}
+
+// times is how often the harness crashes the broker.
+func times(t *testing.T) int {
+	v := os.Getenv(killsKey)
+	if v == "" {
+		return 20
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil {
+		t.Fatalf("%s=%q: %v", killsKey, v, err)
+	}
+	return n
+}
+
 // TestKilled kills the broker at random points under producers of every kind, consumers and a group that commits, with
 // compaction and segments going all the time. What must hold afterwards stands in check.
 func TestKilled(t *testing.T) {
-	kills := 20
-	if v := os.Getenv(killsKey); v != "" {
-		n, err := strconv.Atoi(v)
-		if err != nil {
-			t.Fatalf("%s=%q: %v", killsKey, v, err)
-		}
-		kills = n
-	}
 	runtime.LockOSThread() // the child dies with the thread that made it
 	defer runtime.UnlockOSThread()
-	t.Setenv(childSettings, "log.cleaner.backoff.ms=150,log.retention.check.interval.ms=200,log.scrub.io.max.bytes.per.second=1048576")
+	var pairs []string
+	for k, v := range maintenance {
+		pairs = append(pairs, k+"="+v)
+	}
+	t.Setenv(childSettings, strings.Join(pairs, ","))
 	dir := t.TempDir()
 	c := spawn(t, dir, "127.0.0.1:0")
 	defer func() { c.kill() }()
 	h := newHarness(t, c.addr)
-	h.createTopics()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	h.run(ctx)
-	for i := range kills {
-		before := h.acks.Load()
-		waitFor(t, "records to be acknowledged after a start", func() bool { return h.acks.Load() > before+20 || t.Failed() })
-		time.Sleep(time.Duration(rand.IntN(150)) * time.Millisecond)
+	h.through(times(t), func() {
 		c.kill()
 		c = spawn(t, dir, h.addr)
-		if t.Failed() {
-			t.Fatalf("after %d kills", i+1)
-		}
-	}
-	cancel()
-	h.wait()
-	h.check()
+	})
 	c.stop(t)
 	c = spawn(t, dir, h.addr) // and the same after a clean stop
 	h.check()
-	t.Logf("%d kills, %s", kills, h.summary())
+}
+
+// TestPowerCut is TestKilled over a disk that loses what was not synced: of each page either content, of each name
+// either state, at random; now and then the index is lost, too.
+func TestPowerCut(t *testing.T) {
+	rng := rand.New(rand.NewPCG(rand.Uint64(), 1))
+	d, x := disk.NewMem(), vfs.NewCrashableMem()
+	listeners := []Listener{{Name: "PLAINTEXT", Host: "127.0.0.1"}}
+	var b *Broker
+	open := func() {
+		all := maps.Clone(small)
+		maps.Copy(all, maintenance)
+		var err error
+		b, err = Open(Config{DataDir: "/data", Listeners: listeners, Settings: all, disk: d, indexFS: x}, quiet(), prometheus.NewRegistry())
+		if err == nil {
+			err = b.Start(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	now, cancel := context.WithCancel(t.Context())
+	cancel()
+	cut := func() {
+		lost := errors.New("the power is off")
+		d.SetFault(func(op disk.Op, _ string) error { // what is being written now will not be synced
+			if op == disk.OpSync {
+				return lost
+			}
+			return nil
+		})
+		time.Sleep(time.Duration(rng.IntN(3)) * time.Millisecond)
+		_ = b.server.Drain(now) // nobody is answered any more
+		after := d.Crash(rng)
+		index := x.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(100), RNG: rng})
+		if rng.IntN(5) == 0 {
+			index = vfs.NewCrashableMem()
+		}
+		_ = b.Close(now) // its disk is gone
+		d, x = after, index
+	}
+	open()
+	defer func() { stop(t, b) }()
+	at, err := ParseListeners("PLAINTEXT://" + b.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	listeners = at
+	newHarness(t, b.Addr()).through(times(t), func() {
+		cut()
+		open()
+	})
+}
+
+// through crashes the broker so many times while every client works, and checks.
+func (h *harness) through(crashes int, crash func()) {
+	h.t.Helper()
+	h.createTopics()
+	ctx, cancel := context.WithCancel(h.t.Context())
+	defer cancel()
+	h.run(ctx)
+	for i := range crashes {
+		before := h.acks.Load()
+		waitFor(h.t, "records to be acknowledged after a start", func() bool { return h.acks.Load() > before+20 || h.t.Failed() })
+		time.Sleep(time.Duration(rand.IntN(150)) * time.Millisecond)
+		crash()
+		if h.t.Failed() {
+			h.t.Fatalf("after %d crashes", i+1)
+		}
+	}
+	cancel()
+	h.wg.Wait()
+	h.check()
+	h.t.Logf("%d crashes, %s", crashes, h.summary())
 }
 
 // harness is the clients and what they were told.
@@ -158,8 +238,6 @@ func (h *harness) run(ctx context.Context) {
 	h.wg.Go(func() { h.group(ctx) })
 }
 
-func (h *harness) wait() { h.wg.Wait() }
-
 // produce writes numbered records to one topic, all partitions in turn.
 func (h *harness) produce(ctx context.Context, topic string, opts ...kgo.Opt) {
 	cl := h.client(append(opts, kgo.DefaultProduceTopic(topic))...)
@@ -204,8 +282,7 @@ func (h *harness) transact(ctx context.Context, producer int) {
 		if n%3 == 2 {
 			want = aborted
 		}
-		if err := h.transaction(cl, name, want); err != nil {
-			h.t.Logf("transaction %s: %v", name, err)
+		if err := h.transaction(cl, name, want); err != nil { // a crash took what was not durable
 			cl.Close()
 			cl = h.client(kgo.TransactionalID(id), kgo.DefaultProduceTopic(txnTopic), kgo.TransactionTimeout(10*time.Second))
 		}
