@@ -107,7 +107,7 @@ func TestExactlyOnceThroughKills(t *testing.T) {
 func copyInTransactions(ctx context.Context, base []kgo.Opt, records int64, committed, aborted, begun *atomic.Int64) error {
 	for committed.Load() < records {
 		s, err := kgo.NewGroupTransactSession(append(base,
-			kgo.TransactionalID("copier"), kgo.ConsumerGroup("copiers"), kgo.ConsumeTopics("from"), kgo.RequireStableFetchOffsets(),
+			kgo.TransactionalID("copier"), kgo.ConsumerGroup("copiers"), kgo.ConsumeTopics("from"),
 			kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 			kgo.SessionTimeout(2*time.Second), kgo.HeartbeatInterval(200*time.Millisecond), kgo.DefaultProduceTopic("to"))...)
 		if err != nil {
