@@ -63,7 +63,7 @@ def fence(servers, topic):
 
 def read(servers, topic, level):
     c = Consumer({"bootstrap.servers": servers, "group.id": "reads", "isolation.level": level, "enable.partition.eof": True,
-                  "enable.auto.commit": False})
+                  "enable.auto.commit": False, "fetch.wait.max.ms": 50})
     c.assign([TopicPartition(topic, 0, OFFSET_BEGINNING)])
     got, until = [], time.time() + 30
     while time.time() < until:
