@@ -17,6 +17,7 @@ import (
 
 	"github.com/penstockio/penstock/broker/disk"
 	"github.com/penstockio/penstock/broker/queue"
+	"github.com/penstockio/penstock/broker/store"
 )
 
 // play is a script of transactions: each puts a record named after it into each of three queues and commits an offset.
@@ -247,5 +248,66 @@ func TestDecidedIsFinished(t *testing.T) {
 				p.w.mustEnd(t)
 			})
 		}
+	}
+}
+
+// TestFullDisk: while there is no space nothing of a transaction changes, and clients are told to try again; then they go on.
+func TestFullDisk(t *testing.T) {
+	for _, groupBytes := range []int{0, 1} {
+		d := disk.NewMem()
+		p := &play{w: mustBegin(t, d, vfs.NewMem(), Config{GroupBytes: groupBytes}, stages...)}
+		if err := firstError(p.init, func() error { return p.fill("t1", 101) }); err != nil {
+			t.Fatal(err)
+		}
+		d.SetFault(func(op disk.Op, _ string) error {
+			if op == disk.OpCreate || op == disk.OpAllocate {
+				return syscall.ENOSPC
+			}
+			return nil
+		})
+		big := strings.Repeat("x", 50_000)
+		for err := error(nil); !errors.Is(err, store.ErrStorage); _, err = p.w.put(4, Record{ProducerID: -1}, 0, false, big) {
+			if err != nil && !errors.Is(err, store.ErrNoQueue) {
+				t.Fatal(err)
+			}
+			if err := p.w.st.Open(4, store.Policy{RetentionMs: -1, RetentionBytes: -1}); err != nil && !errors.Is(err, store.ErrStorage) {
+				t.Fatal(err)
+			}
+		}
+		for n, err := 0, error(nil); err == nil; n++ { // the last crumbs go to what is smallest
+			_, err = p.w.txns.Init(t.Context(), fmt.Sprintf("%03d", n), 1, -1, -1)
+		}
+		for what, err := range map[string]error{
+			"commit":    p.w.finish(actor, p.who, true),
+			"add":       p.w.add(actor, p.who.ProducerID, p.who.Epoch, []Partition{part(4)}),
+			"add group": p.w.addGroup(actor, p.who.ProducerID, p.who.Epoch, "another"),
+			"stage":     p.w.stage(actor, p.who, "group", 1, 101),
+			"take over": func() error { _, err := p.w.txns.Init(t.Context(), actor, 1000, -1, -1); return err }(),
+			"new id":    func() error { _, err := p.w.txns.Init(t.Context(), "new one", 1000, -1, -1); return err }(),
+		} {
+			if !errors.Is(err, kerr.CoordinatorNotAvailable) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		if r, _ := p.w.txns.Lookup(actor); r.State != Ongoing || r.Epoch != p.who.Epoch || len(r.Partitions) != 3 {
+			t.Errorf("it became %+v", r)
+		}
+		d.SetFault(nil)
+		for until := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			_, err := p.w.put(1, p.who, p.seq, true, "t1") // the transaction goes on
+			if err == nil {
+				break
+			}
+			if time.Now().After(until) {
+				t.Fatal(err)
+			}
+		}
+		if err := p.w.finish(actor, p.who, true); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.w.offset("group", 1); got != 101 || len(p.w.committed(t, 2)) != 1 {
+			t.Errorf("the group stands at %d, queue 2 shows %v", got, p.w.committed(t, 2))
+		}
+		p.w.mustEnd(t)
 	}
 }
