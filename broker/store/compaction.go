@@ -30,8 +30,8 @@ type dirty struct {
 }
 
 // Compact compacts the queues whose policy asks for it and that have enough to gain. It never touches what is above the
-// last stable offset, younger than the policy's lag, or the queue's last batch: a reader at the end of a hole always finds
-// a record behind it.
+// last stable offset, younger than the policy's lag, or the last batch below either end: a reader in a hole always finds a
+// record behind it, also a reader of committed data.
 func (s *Store) Compact(ctx context.Context) error {
 	now := s.retainClock.now(s.o.Now())
 	var errs []error
@@ -96,7 +96,7 @@ func (s *Store) waiting(q queue.ID, st *queue.State, p Policy, now int64) (dirty
 	}
 	var sc scan
 	defer sc.release()
-	var held int64 // bytes of the batch before, which may be the last
+	var held int64 // bytes of the batch before, which may be the last a reader sees: of all, or of what is committed
 	ok, err := sc.seek(s.db, q, d.to)
 	for ; ok && err == nil && sc.e.Last < head.LastStable; ok, err = sc.next() {
 		if held > 0 {
@@ -114,9 +114,6 @@ func (s *Store) waiting(q queue.ID, st *queue.State, p Policy, now int64) (dirty
 			d.first = max(at, 1)
 		}
 		held = int64(sc.e.Size)
-	}
-	if ok && held > 0 && err == nil && sc.e.Last >= head.LastStable { // the batch that ended the walk is behind the one held
-		d.to, d.bytes, held = sc.e.Base, d.bytes+held, 0
 	}
 	d.other = max(st.Bytes-d.bytes-held, 0)
 	return d, errors.Join(err, sc.close())

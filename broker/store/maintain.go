@@ -11,12 +11,14 @@ import (
 // one goroutine, so that only one of them moves data at a time; and beside it the scrubber, which only reads.
 type maintainer struct {
 	cancel context.CancelFunc
+	said   map[string]string // the last error of each job, so that it is said once
 	done   sync.WaitGroup
 }
 
 func (m *maintainer) start(s *Store) {
 	var ctx context.Context
 	ctx, m.cancel = context.WithCancel(context.Background())
+	m.said = map[string]string{}
 	m.done.Go(func() { s.maintainLoop(ctx) })
 	if s.o.ScrubBytes > 0 {
 		m.done.Go(func() { s.scrubLoop(ctx) })
@@ -60,9 +62,16 @@ func (s *Store) job(ctx context.Context, what string, f func(context.Context) er
 		return
 	}
 	err := f(ctx)
-	if err == nil || ctx.Err() != nil || errors.Is(err, ErrClosed) {
+	if ctx.Err() != nil || errors.Is(err, ErrClosed) {
+		return
+	}
+	if err == nil {
+		delete(s.maintain.said, what)
 		return
 	}
 	s.m.maintenanceErrors.Inc()
-	s.l.Warn(what+" failed; it is tried again", "error", err)
+	if s.maintain.said[what] != err.Error() {
+		s.maintain.said[what] = err.Error()
+		s.l.Warn(what+" failed; it is tried again", "error", err)
+	}
 }

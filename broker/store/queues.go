@@ -125,14 +125,33 @@ func (s *Store) Trim(q queue.ID, before int64) (int64, error) {
 	if before <= st.LogStart {
 		return st.LogStart, nil
 	}
-	b := appendField([]byte{recordVersion}, fieldNewStart, uint64(before))
-	if err := s.appendOwn(commitlog.KindLogStart, appendField(b, fieldCause, causeDeleteRecords), q); err != nil {
-		return st.LogStart, err
-	}
-	if st, _, ok = s.table.Get(q); !ok { // dropped meanwhile
-		return 0, fmt.Errorf("trimming queue %d: %w", q, ErrNoQueue)
+	for st.LogStart < before {
+		step, err := s.trimStep(q, st.LogStart, before)
+		if err == nil {
+			b := appendField([]byte{recordVersion}, fieldNewStart, uint64(step))
+			err = s.appendOwn(commitlog.KindLogStart, appendField(b, fieldCause, causeDeleteRecords), q)
+		}
+		if err != nil {
+			return st.LogStart, err
+		}
+		if st, _, ok = s.table.Get(q); !ok { // dropped meanwhile
+			return 0, fmt.Errorf("trimming queue %d: %w", q, ErrNoQueue)
+		}
 	}
 	return st.LogStart, nil
+}
+
+// trimStep is how far a log start moves with one record: not over too many batches, since applying it holds up everything.
+func (s *Store) trimStep(q queue.ID, from, to int64) (int64, error) {
+	var sc scan
+	defer sc.release()
+	ok, err := sc.seek(s.db, q, from)
+	for n := 0; ok && err == nil && sc.e.Last < to; ok, err = sc.next() {
+		if n++; n > retainSteps {
+			return sc.e.Base, sc.close()
+		}
+	}
+	return to, errors.Join(err, sc.close())
 }
 
 func appendField(b []byte, num protowire.Number, v uint64) []byte {
@@ -207,8 +226,10 @@ func (a *applier) dropQueue(q queue.ID) error {
 	}
 	h.gone = true
 	delete(a.open, q)
-	if err := a.loseAll(q); err != nil {
-		return err
+	if h.st.Bytes > 0 {
+		if err := a.loseAll(q); err != nil {
+			return err
+		}
 	}
 	for _, p := range []index.Prefix{index.PrefixBatch, index.PrefixProducer, index.PrefixEpoch, index.PrefixAborted, index.PrefixOpen} {
 		from, to := index.QueueRange(p, uint32(q))

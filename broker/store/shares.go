@@ -17,8 +17,8 @@ type segID struct {
 	first int64
 }
 
-// lives says how many bytes of batches live in each segment, as of what is applied. The applier writes it, whoever makes
-// space reads it.
+// lives says how many bytes of batches live in each segment, as of what is committed to the index. The applier writes it,
+// whoever makes space reads it.
 type lives struct {
 	mu    sync.Mutex
 	bytes map[segID]int64
@@ -39,7 +39,11 @@ func (l *lives) add(id segID, n int64) {
 func (l *lives) all() map[segID]int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return maps.Clone(l.bytes)
+	out := maps.Clone(l.bytes)
+	if out == nil {
+		out = map[segID]int64{}
+	}
+	return out
 }
 
 func (l *lives) forget() {
@@ -57,7 +61,8 @@ type shareKey struct {
 // share is such a key's value as of the frames applied.
 type share struct {
 	index.Share
-	dirty bool
+	counted int64 // bytes that lives knows of
+	dirty   bool
 }
 
 // keepShares bounds how many shares the applier keeps between commits.
@@ -88,6 +93,7 @@ func (a *applier) share(k shareKey) (*share, error) {
 	v, err := a.s.db.Get(index.SegmentKey(k.seg.store, k.seg.first, uint32(k.q)))
 	if err == nil {
 		sh.Share, err = index.DecodeShare(v)
+		sh.counted = sh.Bytes
 	} else if errors.Is(err, index.ErrNotFound) {
 		err = nil
 	}
@@ -114,7 +120,6 @@ func (a *applier) keep(q queue.ID, e *index.Entry) error {
 	sh.First, sh.Last, sh.dirty = min(sh.First, e.Base), max(sh.Last, e.Last), true
 	sh.Batches++
 	sh.Bytes += int64(e.Size)
-	a.s.lives.add(id, int64(e.Size))
 	return nil
 }
 
@@ -131,19 +136,23 @@ func (a *applier) lose(q queue.ID, e *index.Entry) error {
 	sh.Batches--
 	sh.Bytes -= int64(e.Size)
 	sh.dirty = true
-	a.s.lives.add(id, -int64(e.Size))
 	return nil
 }
 
 // loseAll counts all batches of a queue that is dropped.
 func (a *applier) loseAll(q queue.ID) error {
-	for id := range a.s.lives.all() {
+	segs := a.s.lives.all()
+	for k := range a.shares { // those not counted yet, too
+		if k.q == q {
+			segs[k.seg] = 0
+		}
+	}
+	for id := range segs {
 		sh, err := a.share(shareKey{id, q})
 		if err != nil {
 			return err
 		}
 		if sh.Bytes > 0 {
-			a.s.lives.add(id, -sh.Bytes)
 			sh.Share, sh.dirty = index.Share{}, true
 		}
 	}
@@ -157,6 +166,8 @@ func (a *applier) commitShares(b *index.Batch) error {
 			continue
 		}
 		sh.dirty = false
+		a.s.lives.add(k.seg, sh.Bytes-sh.counted)
+		sh.counted = sh.Bytes
 		a.key = index.AppendSegmentKey(a.key[:0], k.seg.store, k.seg.first, uint32(k.q))
 		var err error
 		if sh.Bytes <= 0 {

@@ -200,16 +200,17 @@ func fetched(t testing.TB, s *Store, q queue.ID, from int64) map[int64]record {
 			res.Release()
 			return out
 		}
-		asked, useful := from, false
+		asked, useful := from, false // some clients look at the first batch alone
 		for rest := p.Batches; len(rest) > 0; {
 			b := batch.Batch(rest[:batch.Batch(rest).Size()])
+			first := len(rest) == len(p.Batches)
 			rest = rest[len(b):]
 			if b.SumCRC() != b.CRC() {
 				t.Fatalf("queue %d: the CRC of the batch at %d does not hold", q, b.BaseOffset())
 			}
 			if err := b.EachRaw(16<<20, func(r batch.Raw) error {
 				if off := b.BaseOffset() + int64(r.Delta); off >= asked {
-					useful = true
+					useful = useful || first
 					out[off] = record{string(r.Key), string(r.Value), r.Time}
 				}
 				return nil
@@ -219,7 +220,7 @@ func fetched(t testing.TB, s *Store, q queue.ID, from int64) map[int64]record {
 			from = b.LastOffset() + 1
 		}
 		if !useful {
-			t.Fatalf("queue %d: what was read at %d has no record at or above it", q, asked)
+			t.Fatalf("queue %d: the first batch read at %d has no record at or above it", q, asked)
 		}
 		res.Release()
 	}
@@ -599,5 +600,73 @@ func TestReadsSurviveMoves(t *testing.T) {
 	}
 	if got := values(t, s, 1, 0); len(got) != 300 {
 		t.Fatalf("%d records", len(got))
+	}
+}
+
+// TestRangesMayOverlap: what a round replaces is counted once, however often its ranges name it.
+func TestRangesMayOverlap(t *testing.T) {
+	d, x := disk.NewMem(), vfs.NewMem()
+	o := memOptions(d, x)
+	s := start(t, "/data", o)
+	open(t, s, forever, 1)
+	for i := range 10 {
+		put(t, s, 1, one(t, int64(i), fmt.Sprint("v", i)))
+	}
+	if err := s.move(context.Background(), &round{ranges: []span{{1, 3, 4}, {1, 4, 6}, {1, 3, 3}, {1, 7, 7}, {9, 0, 5}}}); err != nil {
+		t.Fatal(err)
+	}
+	checkShares(t, s)
+	want := []string{"0=v0", "1=v1", "2=v2", "8=v8", "9=v9"}
+	if got := values(t, s, 1, 0); !slices.Equal(got, want) {
+		t.Fatal(got)
+	}
+	stop(t, s)
+	o.IndexFS = vfs.NewMem()
+	s = start(t, "/data", o)
+	checkShares(t, s)
+	if got := values(t, s, 1, 0); !slices.Equal(got, want) {
+		t.Fatal(got)
+	}
+}
+
+// TestRoundWithoutCommit: a round of the cold log that was cut short changes nothing.
+func TestRoundWithoutCommit(t *testing.T) {
+	d, x := disk.NewMem(), vfs.NewMem()
+	o := memOptions(d, x)
+	s := start(t, "/data", o)
+	open(t, s, forever, 1)
+	put(t, s, 1, one(t, 1, "stays"))
+	if err := s.startCold(); err != nil {
+		t.Fatal(err)
+	}
+	r := &round{number: 1, ranges: []span{{1, 0, 0}}}
+	b := r.begin()
+	if err := s.cold.Begin(commitlog.FrameSize(len(b)), true); err != nil {
+		t.Fatal(err)
+	}
+	s.cold.Put(commitlog.KindRound, 0, b, false)
+	s.cold.End()
+	stop(t, s)
+	o.IndexFS = vfs.NewMem()
+	s = start(t, "/data", o)
+	if got := values(t, s, 1, 0); !slices.Equal(got, []string{"0=stays"}) {
+		t.Fatal(got)
+	}
+}
+
+// TestBigTrim: more batches than one record trims go in steps, and all of them.
+func TestBigTrim(t *testing.T) {
+	s := start(t, "/data", memOptions(disk.NewMem(), vfs.NewMem()))
+	open(t, s, forever, 1)
+	var last *Ticket
+	for i := range 2*retainSteps + 10 {
+		last = s.Append(Durable, data(1, one(t, int64(i), "v")))
+	}
+	<-last.Done()
+	if start, err := s.Trim(1, -1); err != nil || start != 2*retainSteps+10 {
+		t.Fatal(start, err)
+	}
+	if n, err := s.Size(1); n != 0 || err != nil {
+		t.Fatal(n, err)
 	}
 }

@@ -206,7 +206,10 @@ func bytesUpTo(sc *scan, db *index.DB, q queue.ID, from, to, enough int64) (have
 		if err != nil || !ok || sc.e.Base >= to {
 			return have, err
 		}
-		if have += int64(sc.e.Size); have >= enough {
+		if sc.e.Count > 0 { // else its records were compacted away, and it is not served
+			have += int64(sc.e.Size)
+		}
+		if have >= enough {
 			return have, nil
 		}
 	}
