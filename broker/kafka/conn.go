@@ -53,8 +53,12 @@ type conn struct {
 	frames chan []byte   // reader to handler, no buffer: one frame is read ahead
 	out    chan delivery // handler to writer: its capacity bounds requests under way
 	bytes  *semaphore.Weighted
-	active atomic.Int32 // requests read and not answered
+	reads  chan struct{} // holds a token for each Fetch under way: their answers are what is large
+	active atomic.Int32  // requests read and not answered
 }
+
+// readsAtOnce is how many Fetches of one connection may be under way: one is sent while the next is read.
+const readsAtOnce = 2
 
 func newConn(s *Server, nc net.Conn, session *Session, limits Limits) *conn {
 	return &conn{
@@ -66,6 +70,7 @@ func newConn(s *Server, nc net.Conn, session *Session, limits Limits) *conn {
 		frames:  make(chan []byte),
 		out:     make(chan delivery, limits.InFlight),
 		bytes:   semaphore.NewWeighted(limits.InFlightBytes),
+		reads:   make(chan struct{}, readsAtOnce),
 	}
 }
 
@@ -187,6 +192,14 @@ func (c *conn) handle(ctx context.Context, frame []byte) bool {
 		session = &cp
 		c.session = session
 	}
+	if h.key == fetchKey {
+		select {
+		case c.reads <- struct{}{}:
+		case <-ctx.Done():
+			c.bytes.Release(c.weight(len(frame)))
+			return false
+		}
+	}
 	var a answer
 	if tooNew {
 		a.resp = versionsAnswer(0, errUnsupportedVersion)
@@ -239,6 +252,9 @@ func (c *conn) write() {
 		}
 		if d.release != nil {
 			d.release()
+		}
+		if d.key == fetchKey {
+			<-c.reads
 		}
 		c.s.metrics.answered(d.key, time.Since(d.arrived))
 		c.active.Add(-1)

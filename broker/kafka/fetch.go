@@ -176,19 +176,11 @@ func epochError(client, current int32) int16 {
 	return kerr.UnknownLeaderEpoch.Code
 }
 
-// answerMemory bounds what the answers of all Fetches under way may hold together, but for lowBudget each.
-const answerMemory = 256 << 20
-
-// lowBudget is what a Fetch gets when answerMemory is used up: slow readers of large answers must not stop the others.
-const lowBudget = 1 << 20
-
-// reserve gives the bytes a read may take, and how much of that is to be given back to s.answers (I3).
-func (f *fetching) reserve() (budget int, held int64) {
-	if f.s.answers.TryAcquire(int64(f.budget)) {
-		return f.budget, int64(f.budget)
-	}
-	return min(f.budget, lowBudget), 0
-}
+// answerMemory bounds what the answers of all Fetches under way hold together; answerFloor is what each may have all the same.
+const (
+	answerMemory = 128 << 20
+	answerFloor  = 64 << 10
+)
 
 // park reads until the answer is worth sending, and fills it in. The result's memory is in use until the answer is sent.
 func (f *fetching) park() {
@@ -200,31 +192,28 @@ func (f *fetching) park() {
 	defer cancel()
 	reading := context.WithoutCancel(f.c.ctx) // who is told to stop waiting still gets an answer
 	for last, enough := false, false; ; {
-		budget, held := f.reserve()
-		res, err := f.s.st.Read(reading, budget, f.cursors...)
+		reserved := f.s.answers.reserve(f.budget)
+		res, err := f.s.st.Read(reading, reserved, f.cursors...)
 		if err != nil {
-			f.s.answers.Release(held)
+			f.s.answers.settle(reserved, 0)
 			for _, at := range f.targets {
 				f.fail(at, code(err))
 			}
 			return
 		}
 		n, bad := size(res)
-		if spare := max(held-int64(n), 0); spare > 0 {
-			f.s.answers.Release(spare)
-			held -= spare
-		}
+		f.s.answers.settle(reserved, n)
 		// The limits of the request can be below its min bytes: then whatever fits is the answer.
 		if last || f.wrong || bad || n >= int(f.req.MinBytes) || enough && n > 0 || ctx.Err() != nil {
 			f.fill(res)
 			f.release = func() {
 				res.Release()
-				f.s.answers.Release(held)
+				f.s.answers.settle(n, 0)
 			}
 			return
 		}
 		res.Release()
-		f.s.answers.Release(held)
+		f.s.answers.settle(n, 0)
 		// An error here is the end of the time or a broken store; the read that follows tells which.
 		last = f.s.st.Wait(ctx, max(int(f.req.MinBytes), 1), f.cursors...) != nil
 		enough = true

@@ -15,7 +15,7 @@ type metrics struct {
 	seconds           map[int16]prometheus.Observer // by key: resolved once, not per request
 }
 
-func newMetrics(reg prometheus.Registerer) *metrics {
+func newMetrics(reg prometheus.Registerer, answers func() int) *metrics {
 	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "penstock_broker_request_seconds",
 		Help:    "Time from a request's arrival to the end of its answer, waiting included.",
@@ -31,8 +31,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	for _, k := range table {
 		m.seconds[k.key] = seconds.WithLabelValues(strings.ToLower(kmsg.NameForKey(k.key)))
 	}
+	held := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "penstock_broker_fetch_memory_bytes", Help: "Bytes of answers to Fetch that are being sent."}, func() float64 { return float64(answers()) })
 	if reg != nil {
-		reg.MustRegister(seconds, m.bytesIn, m.bytesOut, m.connections, m.panics)
+		reg.MustRegister(held, seconds, m.bytesIn, m.bytesOut, m.connections, m.panics)
 	}
 	return m
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kmsg"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/penstockio/penstock/broker/group"
 	"github.com/penstockio/penstock/broker/store"
@@ -38,7 +37,7 @@ type Server struct {
 	auth    Authorizer
 	log     *slog.Logger
 	metrics *metrics
-	answers *semaphore.Weighted // bytes of Fetch answers under way
+	answers memory // of Fetch answers under way
 
 	drain     context.Context // ends when the server stops taking requests
 	drainNow  context.CancelFunc
@@ -66,12 +65,12 @@ func New(cfg Config, p Parts, log *slog.Logger, reg prometheus.Registerer) *Serv
 		txns:      p.Txns,
 		auth:      p.Auth,
 		log:       log.With("component", "kafka"),
-		metrics:   newMetrics(reg),
-		answers:   semaphore.NewWeighted(max(answerMemory, int64(cfg.FetchBytes))),
+		answers:   memory{size: answerMemory, floor: answerFloor},
 		open:      map[*conn]struct{}{},
 		listeners: map[net.Listener]struct{}{},
 		counts:    map[string]int{},
 	}
+	s.metrics = newMetrics(reg, s.answers.inUse)
 	s.drain, s.drainNow = context.WithCancel(context.Background())
 	return s
 }

@@ -64,7 +64,10 @@ func init() {
 	}
 }
 
-const apiVersionsKey = 18
+const (
+	fetchKey       = 1
+	apiVersionsKey = 18
+)
 
 func lookup(key int16) *apiKey {
 	for i := range table {

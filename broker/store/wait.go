@@ -230,3 +230,16 @@ func (s *Store) tell(spans []Span) {
 		f(spans)
 	}
 }
+
+// Waiting counts the calls of Wait in progress that wait for something.
+func (s *Store) Waiting() int {
+	s.wait.mu.Lock()
+	defer s.wait.mu.Unlock()
+	all := map[*waiter]bool{}
+	for _, list := range s.wait.m {
+		for _, w := range list {
+			all[w.waiter] = true
+		}
+	}
+	return len(all)
+}
