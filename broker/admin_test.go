@@ -328,3 +328,71 @@ func TestAppendTimeTopics(t *testing.T) {
 		t.Errorf("the log holds %d bytes", bytes)
 	}
 }
+
+// TestRecreatedTopicIsAnother: a topic made again under its name has another id, no records, no offsets and no producers'
+// sequences of the first, also after a restart; who asks by the old id is told.
+func TestRecreatedTopicIsAnother(t *testing.T) {
+	dir := t.TempDir()
+	b := start(t, dir, nil)
+	adm := admin(t, b)
+	produceN(t, b, "again", 0, 10)
+	old := b.topics.Get("again").ID
+	os := kadm.Offsets{}
+	os.Add(kadm.Offset{Topic: "again", At: 7})
+	if err := adm.CommitAllOffsets(t.Context(), "g", os); err != nil {
+		t.Fatal(err)
+	}
+	if p := askProduce(t, b, oneBatch(t, "again", 9, -1, 77, 0)); p.ErrorCode != 0 {
+		t.Fatalf("error %d", p.ErrorCode)
+	}
+	if _, err := adm.DeleteTopic(t.Context(), "again"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := adm.CreateTopic(t.Context(), 1, 1, nil, "again"); err != nil {
+		t.Fatal(err)
+	}
+	for _, restarted := range []bool{false, true} {
+		if restarted {
+			stop(t, b)
+			b = start(t, dir, nil)
+		}
+		if b.topics.Get("again").ID == old {
+			t.Error("it has the id of the first")
+		}
+		if o := b.groups.FetchAll("g"); len(o) != 0 {
+			t.Errorf("it has offsets of the first: %v", o)
+		}
+		req := empty(1, 13).(*kmsg.FetchRequest)
+		p := kmsg.NewFetchRequestTopicPartition()
+		p.PartitionMaxBytes, p.CurrentLeaderEpoch = 1<<20, -1
+		at := kmsg.NewFetchRequestTopic()
+		at.TopicID, at.Partitions = old, append(at.Partitions, p)
+		req.Topics = append(req.Topics, at)
+		resp, err := dialRaw(t, b).ask(req)
+		if err != nil || resp.(*kmsg.FetchResponse).Topics[0].Partitions[0].ErrorCode != kerr.UnknownTopicID.Code {
+			t.Errorf("a fetch by the old id: %+v, %v", resp, err)
+		}
+		produce := oneBatch(t, "", 13, -1, 0, -1)
+		produce.Topics[0].TopicID = old
+		if p := askProduce(t, b, produce); p.ErrorCode != kerr.UnknownTopicID.Code {
+			t.Errorf("a produce by the old id: error %d", p.ErrorCode)
+		}
+		if !restarted {
+			if p := askProduce(t, b, oneBatch(t, "again", 9, -1, 77, 5)); p.ErrorCode != 0 || p.BaseOffset != 0 {
+				t.Errorf("its first record: error %d, offset %d", p.ErrorCode, p.BaseOffset)
+			}
+		}
+		if rs := consume(t, b, "again", 1); len(rs) != 1 {
+			t.Errorf("it holds %d records", len(rs))
+		}
+	}
+}
+
+func askProduce(t *testing.T, b *Broker, req *kmsg.ProduceRequest) kmsg.ProduceResponseTopicPartition {
+	t.Helper()
+	resp, err := dialRaw(t, b).ask(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.(*kmsg.ProduceResponse).Topics[0].Partitions[0]
+}

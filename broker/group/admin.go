@@ -64,11 +64,11 @@ func (c *Coordinator) Describe(id string) (Description, bool) {
 	}
 	for _, m := range g.membersInOrder() {
 		o := Member{ID: m.id, Instance: m.instance, ClientID: m.clientID, Host: m.host, Metadata: []byte{}, Assignment: []byte{}}
+		if m.assignment != nil {
+			o.Assignment = m.assignment
+		}
 		if g.state == Stable {
 			o.Metadata = m.metadata(g.protocol)
-			if m.assignment != nil {
-				o.Assignment = m.assignment
-			}
 		}
 		d.Members = append(d.Members, o)
 	}
@@ -88,7 +88,7 @@ func (c *Coordinator) Delete(id string) error {
 		g.mu.Unlock()
 		return fmt.Errorf("deleting group %q: a transaction that is still open commits offsets to it: %w", id, kerr.NonEmptyGroup)
 	}
-	if len(g.members) > 0 || len(g.pending) > 0 || g.state != Empty {
+	if len(g.members) > 0 || g.state != Empty {
 		n := len(g.members)
 		g.mu.Unlock()
 		return fmt.Errorf("deleting group %q: it has %d members: %w", id, n, kerr.NonEmptyGroup)

@@ -55,6 +55,7 @@ type group struct {
 	committing map[uint64][]OffsetEntry // commits on their way to the log, by seq
 	stateSince int64                    // Unix ms: since when it is in a state that offsets' retention looks at
 	recorded   bool                     // there is a group record in the log
+	used       bool                     // it had members or offsets, or gave ids to some
 	unknown    []byte
 }
 
@@ -73,9 +74,10 @@ func newGroup(c *Coordinator, id string) *group {
 	}
 }
 
-// unlock ends work on a group. One that holds nothing goes: a request that was refused must not leave anything behind.
+// unlock ends work on a group. One that never held anything goes: a request that was refused must not leave anything
+// behind. What has become empty stays until expire comes by, as in Kafka.
 func (g *group) unlock() {
-	if g.state == Empty && len(g.members) == 0 && len(g.pending) == 0 && len(g.offsets) == 0 && len(g.staged) == 0 && len(g.committing) == 0 && !g.recorded {
+	if !g.used && g.state == Empty && len(g.members) == 0 && len(g.pending) == 0 && len(g.offsets) == 0 && len(g.staged) == 0 && len(g.committing) == 0 && !g.recorded {
 		g.c.drop(g)
 	}
 	g.mu.Unlock()
@@ -156,6 +158,7 @@ func (g *group) add(m *member) {
 	if len(g.members) == 0 {
 		g.protocolType = m.protocolType
 	}
+	g.used = true
 	g.members[m.id] = m
 	g.order = append(g.order, m.id)
 	if m.instance != "" {

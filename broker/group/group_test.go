@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.uber.org/goleak"
 
 	"github.com/penstockio/penstock/broker/store"
@@ -376,7 +377,7 @@ func TestTimers(t *testing.T) {
 		// The phase of syncing lasts the rebalance timeout: who does not sync is dropped.
 		time.Sleep(11 * time.Second) // fake time
 		synctest.Wait()
-		if d, _ := c.Describe("g"); d.State != Dead || len(d.Members) != 0 {
+		if d, _ := c.Describe("g"); d.State != Empty || len(d.Members) != 0 {
 			t.Fatalf("a member that never synced: %+v", d)
 		}
 		// A parked first join outlives its session, up to five minutes.
@@ -451,5 +452,81 @@ func TestRetentionBeginsWhenAGroupIsEmpty(t *testing.T) {
 	}
 	if _, ok := c.Describe("simple"); ok {
 		t.Error("a group with nothing left is still there")
+	}
+}
+
+// TestOffsetsOfUnreadTopicsExpire: a live group of consumers keeps the offsets of what it reads, and others for the retention.
+func TestOffsetsOfUnreadTopicsExpire(t *testing.T) {
+	c, _ := open(t, t.TempDir(), config())
+	r := request("g", "")
+	meta := kmsg.NewConsumerMemberMetadata()
+	meta.Topics = []string{"topic1"} // as open names it
+	r.ProtocolType, r.Protocols = "consumer", []Protocol{{"range", meta.AppendTo(nil)}}
+	j := stable(t, c, r)
+	w, err := c.Commit(CommitRequest{Group: "g", Generation: j.Generation, MemberID: j.MemberID, Offsets: []OffsetEntry{
+		{Topic: topic.ID{1}, Offset: Offset{Offset: 3}}, {Topic: topic.ID{2}, Offset: Offset{Offset: 4}},
+	}})
+	if err != nil || w() != nil {
+		t.Fatal(err)
+	}
+	expire := func(in time.Duration) {
+		g := c.lock("g", false)
+		defer g.mu.Unlock()
+		g.expireOffsets(time.Now().Add(in).UnixMilli())
+	}
+	has := func(id byte) bool { _, ok := c.Fetch("g", topic.ID{id}, 0); return ok }
+	if expire(59 * time.Minute); !has(1) || !has(2) {
+		t.Error("an offset went before its time")
+	}
+	if expire(61 * time.Minute); !has(1) || has(2) {
+		t.Errorf("after the retention the topic that is read has an offset: %v, the other: %v", has(1), has(2))
+	}
+}
+
+// TestRefusalsLeaveNothingBehind: requests that are refused make no group, whatever names they use.
+func TestRefusalsLeaveNothingBehind(t *testing.T) {
+	c, _ := open(t, t.TempDir(), config())
+	for i := range 100 {
+		r := request(fmt.Sprintf("g%d", i), "")
+		r.Protocols = nil
+		if j := c.Join(t.Context(), r); j.Err == nil {
+			t.Fatal("a join without protocols")
+		}
+		if _, err := c.Commit(CommitRequest{Group: fmt.Sprintf("c%d", i), Generation: -1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(c.all()); n != 0 {
+		t.Errorf("%d groups are left", n)
+	}
+}
+
+// TestDeletionCoversCommitsUnderWay: a commit that is on its way to the log when its group is deleted does not come back.
+func TestDeletionCoversCommitsUnderWay(t *testing.T) {
+	dir := t.TempDir()
+	c, end := open(t, dir, config())
+	for i := range 20 {
+		id := fmt.Sprintf("g%d", i)
+		first, err := c.Commit(CommitRequest{Group: id, Generation: -1, Offsets: []OffsetEntry{{Topic: topic.ID{1}, Offset: Offset{Offset: 1}}}})
+		if err != nil || first() != nil {
+			t.Fatal(err)
+		}
+		second, err := c.Commit(CommitRequest{Group: id, Generation: -1, Offsets: []OffsetEntry{{Topic: topic.ID{2}, Offset: Offset{Offset: 2}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Delete(id); err != nil {
+			t.Fatal(err)
+		}
+		if err := second(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if n := len(c.List(nil)); n != 0 {
+			t.Errorf("%d deleted groups are there", n)
+		}
+		end()
+		c, end = open(t, dir, config())
 	}
 }

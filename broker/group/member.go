@@ -120,6 +120,7 @@ func (g *group) expireMember(m *member) {
 
 // addPending remembers an id that was given away and holds back the end of a joining until it is used or forgotten.
 func (g *group) addPending(id string, session time.Duration) {
+	g.used = true
 	g.pending[id] = time.AfterFunc(session, func() {
 		g.mu.Lock()
 		defer g.unlock()

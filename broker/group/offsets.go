@@ -104,6 +104,7 @@ func (g *group) commit(entries []OffsetEntry) func() error {
 
 // install makes a durable commit visible unless a later one is (I3).
 func (g *group) install(entries []OffsetEntry, at int64, seq uint64) {
+	g.used = true
 	for _, e := range entries {
 		of := g.offsets[e.Topic]
 		if of[e.Partition].seq > seq {

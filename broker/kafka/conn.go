@@ -220,7 +220,7 @@ func (c *conn) handle(ctx context.Context, frame []byte) bool {
 func (c *conn) call(k *apiKey, in *call) (a answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.s.metrics.panics.Inc()
+			c.s.panics.Add(1)
 			err = fmt.Errorf("the handler panicked: %v\n%s", p, debug.Stack())
 		}
 	}()

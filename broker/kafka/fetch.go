@@ -231,7 +231,6 @@ func size(res *store.Result) (bytes int, bad bool) {
 func (f *fetching) fill(res *store.Result) {
 	for i := range res.Parts {
 		part, at := &res.Parts[i], f.targets[i]
-		at.HighWatermark, at.LastStableOffset, at.LogStartOffset = part.HighWatermark, part.LastStable, part.LogStart
 		if part.Err != nil {
 			at.ErrorCode = code(part.Err)
 			if at.ErrorCode == errUnknownPartition && f.req.Version >= 13 {
@@ -239,6 +238,7 @@ func (f *fetching) fill(res *store.Result) {
 			}
 			continue
 		}
+		at.HighWatermark, at.LastStableOffset, at.LogStartOffset = part.HighWatermark, part.LastStable, part.LogStart
 		if part.Batches != nil {
 			at.RecordBatches = part.Batches
 		}

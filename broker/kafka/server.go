@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -47,6 +48,7 @@ type Server struct {
 	listeners map[net.Listener]struct{}
 	counts    map[string]int // connections by listener
 	clamped   sync.Once
+	panics    atomic.Int64
 }
 
 // ErrClosed is returned by Serve and ServeConn after Close.
@@ -70,7 +72,7 @@ func New(cfg Config, p Parts, log *slog.Logger, reg prometheus.Registerer) *Serv
 		listeners: map[net.Listener]struct{}{},
 		counts:    map[string]int{},
 	}
-	s.metrics = newMetrics(reg, s.answers.inUse)
+	s.metrics = newMetrics(reg, s)
 	s.drain, s.drainNow = context.WithCancel(context.Background())
 	return s
 }
@@ -179,3 +181,6 @@ func (s *Server) throttle(_ *Session, _ int16, resp kmsg.Response) {
 		t.SetThrottle(0)
 	}
 }
+
+// Panics counts the requests whose handler panicked: each is a bug.
+func (s *Server) Panics() int { return int(s.panics.Load()) }
