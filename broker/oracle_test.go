@@ -375,7 +375,7 @@ func TestAgainstKfake(t *testing.T) {
 func TestAgainstKafka(t *testing.T) {
 	addr := testenv.StartKafka(t, "auto.create.topics.enable=false", "offsets.topic.num.partitions=1")
 	awaitCoordinator(t, addr)
-	againstOracle(t, addr, true, 1000)
+	againstOracle(t, addr, true, 500)
 }
 
 // awaitCoordinator waits until Kafka has made its topic of offsets.
