@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/penstockio/penstock/broker/disk"
+	"github.com/penstockio/penstock/broker/queue"
 )
 
 // Meta is what the data directory says of itself, in the file "meta".
@@ -24,6 +25,10 @@ type Meta struct {
 	NodeUUID           UUID     `json:"node_uuid"`
 	History            uint32   `json:"history"` // +1 at restore, repair, or a cut below the checkpoint
 	Epoch              uint32   `json:"epoch"`   // the last writer epoch given out
+
+	// Floors are the next offsets of queues whose end a repair took out: the next start makes them known to the log, so
+	// that no offset is given twice.
+	Floors map[queue.ID]int64 `json:"floors,omitempty"`
 }
 
 // UUID is 16 random bytes, hexadecimal in text.

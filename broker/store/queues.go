@@ -27,6 +27,7 @@ const (
 	fieldMaxLag
 	fieldTombstone
 	fieldDirty
+	fieldNext
 )
 
 const (
@@ -37,6 +38,7 @@ const (
 const (
 	opSet  = 1 // a new queue, or a new policy
 	opDrop = 2
+	opSkip = 3 // offsets below a next one were given, though nothing of them is left
 )
 
 // Causes of a log start moving.
@@ -202,6 +204,10 @@ func (a *applier) queue(f commitlog.Frame) error {
 		})
 	case opDrop:
 		return a.dropQueue(q)
+	case opSkip:
+		if h := a.head(q); h != nil && int64(m[fieldNext]) > h.st.High {
+			h.st.High, h.valid = int64(m[fieldNext]), true
+		}
 	}
 	return nil
 }

@@ -111,21 +111,20 @@ func Repair(ctx context.Context, dir string, o Options, log *slog.Logger) (r Rep
 	if len(r.Log)+len(r.Cold)+len(r.Filled) == 0 {
 		return r, nil
 	}
+	holes := slices.Clone(r.Filled)
+	for _, m := range r.Log {
+		holes = append(holes, [2]int64{m.From, m.To})
+	}
+	if r.Lost, err = s.lostOffsets(ctx, holes, before); err != nil {
+		return r, err
+	}
 	// History first: an index of the old history is not believed any more, whatever happens to it.
 	s.meta.History++
 	r.History = s.meta.History
 	if err := s.meta.write(s.o.Disk, s.dir); err != nil {
 		return r, err
 	}
-	if err := index.Remove(s.o.IndexFS, s.indexDir()); err != nil {
-		return r, err
-	}
-	holes := slices.Clone(r.Filled)
-	for _, m := range r.Log {
-		holes = append(holes, [2]int64{m.From, m.To})
-	}
-	r.Lost, err = s.lostOffsets(ctx, holes, before)
-	return r, err
+	return r, index.Remove(s.o.IndexFS, s.indexDir())
 }
 
 // fillGaps puts pads where segments are missing that no snapshot makes up for.
@@ -210,6 +209,7 @@ func (s *Store) lostOffsets(ctx context.Context, holes [][2]int64, ends map[queu
 			}
 		})
 	}
+	s.keepEnds(ends, next)
 	for _, q := range slices.Sorted(maps.Keys(ends)) {
 		end := ends[q]
 		if have, ok := next[q]; ok && have < end {
@@ -217,4 +217,36 @@ func (s *Store) lostOffsets(ctx context.Context, holes [][2]int64, ends map[queu
 		}
 	}
 	return lost, err
+}
+
+// floors is how many queues a repair remembers the end of.
+const floors = 10_000
+
+// keepEnds remembers where queues ended whose end may be lost.
+func (s *Store) keepEnds(ends, have map[queue.ID]int64) {
+	s.meta.Floors = map[queue.ID]int64{}
+	for q, end := range ends {
+		if n, ok := have[q]; ok && n < end || !ok && end > 0 && len(s.meta.Floors) < floors {
+			s.meta.Floors[q] = end
+		}
+	}
+}
+
+// raiseFloors makes the ends a repair remembered known to the log. Nothing else appends yet.
+func (s *Store) raiseFloors() error {
+	if len(s.meta.Floors) == 0 {
+		return nil
+	}
+	for _, q := range slices.Sorted(maps.Keys(s.meta.Floors)) {
+		next := s.meta.Floors[q]
+		if st, _, ok := s.table.Get(q); !ok || st.Next >= next {
+			continue
+		}
+		b := appendField(appendField([]byte{recordVersion}, fieldOp, opSkip), fieldNext, uint64(next))
+		if err := s.appendOwn(commitlog.KindQueue, b, q); err != nil {
+			return fmt.Errorf("making the end of queue %d known: %w", q, err)
+		}
+	}
+	s.meta.Floors = nil
+	return s.meta.write(s.o.Disk, s.dir)
 }

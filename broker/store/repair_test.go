@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -220,4 +221,36 @@ func TestVerifyRefusesWhatIsNoDataDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop(t, s)
+}
+
+// TestRepairGivesNoOffsetTwice: the end of a queue is taken out, and the index knows where it was.
+func TestRepairGivesNoOffsetTwice(t *testing.T) {
+	ctx := context.Background()
+	d, x, o := filled(t)
+	pos, file, _ := place(t, o, 2, 39)
+	scribble(t, d, file, 4096+pos-firstOf(file)+1000, "X")
+	o.IndexFS = x
+	r, err := Repair(ctx, "/data", o, quiet())
+	if err != nil || !reflect.DeepEqual(r.Lost, []Gap{{2, 39, 40}}) {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for range 2 {
+		s := start(t, "/data", o)
+		if len(s.Meta().Floors) > 0 {
+			t.Fatal("the floors are still there")
+		}
+		// A reader at the gap waits; it does not spin.
+		wait, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+		if h := heads(t, s, 2); h == 40 {
+			if err := s.Wait(wait, 1, Cursor{Queue: 2, Offset: 39, MaxBytes: 1 << 20}); !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatal(err)
+			}
+		}
+		cancel()
+		if at, want := put(t, s, 2, one(t, 1, "new")), heads(t, s, 2)-1; at < 40 || at != want {
+			t.Fatalf("a record got offset %d", at)
+		}
+		stop(t, s)
+		o.IndexFS = vfs.NewMem()
+	}
 }

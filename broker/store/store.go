@@ -177,6 +177,9 @@ func (s *Store) Start(ctx context.Context) error {
 		return errors.Join(err, s.abandon())
 	}
 	s.state.started = true
+	if err := s.raiseFloors(); err != nil {
+		return err
+	}
 	s.maintain.start(s)
 	return nil
 }

@@ -123,7 +123,7 @@ func (s *Store) Wait(ctx context.Context, minBytes int, at ...Cursor) error {
 	if !ok {
 		return nil
 	}
-	have, err := s.readable(at, ends, int64(minBytes))
+	have, err := s.readable(at, ends, max(int64(minBytes), 1))
 	if err != nil {
 		return err
 	}
@@ -188,9 +188,6 @@ func (s *Store) readable(at []Cursor, ends []int64, enough int64) (int64, error)
 	for i, c := range at {
 		if c.Offset >= ends[i] {
 			continue
-		}
-		if enough <= 1 {
-			return 1, nil
 		}
 		n, err := bytesUpTo(&sc, s.db, c.Queue, c.Offset, ends[i], enough-have)
 		if have += n; err != nil || have >= enough {
