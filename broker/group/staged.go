@@ -152,7 +152,7 @@ func (c *Coordinator) EndTxn(producer int64, commit bool, groups []string, put f
 			if commit {
 				e.g.install(e.rec.entries, e.rec.at, e.seq)
 			}
-			e.g.mu.Unlock()
+			e.g.unlock()
 		}
 	}, nil
 }

@@ -33,7 +33,19 @@ func TestProducerGolden(t *testing.T) {
 	for i := range int32(7) {
 		p.Add(seq(t, 3, i*2, 2), int64(i)*2+100, []int64{-1, 1_700_000_000_000}[i%2], 1_700_000_000_000)
 	}
-	got := hex.EncodeToString(p.AppendTo(nil)) + "\n"
+	open := p
+	b := seq(t, 3, 14, 1)
+	b[22] |= batch.TxnBit
+	open.Add(b, 200, -1, 1_700_000_000_001)
+	var marked Producer
+	marked.Add(batch.NewMarker(1, 4, false, 0, 1), 300, -1, 1_700_000_000_002)
+	got := ""
+	for _, p := range []Producer{p, open, marked} {
+		got += hex.EncodeToString(p.AppendTo(nil)) + "\n"
+		if back, err := DecodeProducer(p.AppendTo(nil)); err != nil || back != p {
+			t.Fatalf("%+v became %+v, %v", p, back, err)
+		}
+	}
 	const path = "testdata/producer.hex"
 	if *update {
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {

@@ -102,6 +102,7 @@ func (c *Coordinator) Started() {
 	c.mu.Lock()
 	c.live = true
 	c.next = c.end
+	c.expired = time.Now()
 	c.mu.Unlock()
 	now := time.Now()
 	for _, x := range c.all() {

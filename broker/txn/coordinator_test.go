@@ -350,3 +350,33 @@ func TestGroupsRespectStagedOffsets(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestIdleProducersAreForgotten by their queues, as the coordinator sees to it; one with an open transaction is not.
+func TestIdleProducersAreForgotten(t *testing.T) {
+	w := mustBegin(t, disk.NewMem(), vfs.NewMem(), Config{CheckEvery: time.Millisecond, ProducerExpiration: 20 * time.Millisecond}, 1)
+	defer w.mustEnd(t)
+	p := &play{w: w}
+	if err := firstError(
+		p.init,
+		func() error { return w.add(actor, p.who.ProducerID, p.who.Epoch, []Partition{part(1)}) },
+		func() error { _, err := w.put(1, p.who, 0, true, "open"); return err },
+		func() error { _, err := w.put(1, Record{ProducerID: 5000}, 0, false, "idle"); return err },
+	); err != nil {
+		t.Fatal(err)
+	}
+	for until := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+		ps, err := w.st.Producers(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(ps) == 1 {
+			if ps[0].ID != p.who.ProducerID || ps[0].Open != 0 {
+				t.Fatalf("%+v is left", ps)
+			}
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("%+v are left", ps)
+		}
+	}
+}
