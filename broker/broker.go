@@ -99,6 +99,7 @@ func open(cfg Config, log *slog.Logger, reg prometheus.Registerer, rebuild bool)
 		RetentionCheck:   set.ms(retentionCheckMs),
 		CleanBackoff:     set.ms(cleanBackoffMs),
 		CompactMemory:    set.num(cleanMemory),
+		CompactFloor:     set.num(cleanFloor),
 		ScrubBytes:       cmp.Or(set.num(scrubRate), -1),
 		MaintenanceBytes: cmp.Or(set.num(cleanRate), -1),
 	}, log, reg)

@@ -35,6 +35,7 @@ const (
 	cleanBackoffMs       = "log.cleaner.backoff.ms"
 	cleanMemory          = "log.cleaner.dedupe.buffer.size"
 	scrubRate            = "log.scrub.io.max.bytes.per.second"
+	cleanFloor           = "log.cleaner.min.dirty.bytes"
 	cleanRate            = "log.cleaner.io.max.bytes.per.second"
 	fetchMaxBytes        = "fetch.max.bytes"
 	requestMaxBytes      = "socket.request.max.bytes"
@@ -70,6 +71,7 @@ var own = []Key{
 	{Name: minSessionMs, Type: topic.Int, Default: "6000", min: 1, max: hugeInt, Doc: "Shortest session timeout a group member may ask for."},
 	{Name: cleanBackoffMs, Type: topic.Long, Default: "15000", min: 100, max: hugeInt, Doc: "How often compacted topics are looked at, and space is made in the log."},
 	{Name: cleanMemory, Type: topic.Long, Default: "33554432", min: mib, max: 1 << 40, Doc: "Memory for the keys of a compaction, 24 bytes a key; with more keys it takes more passes."},
+	{Name: cleanFloor, Type: topic.Long, Default: "1048576", min: 1, max: 1 << 50, Doc: "Fewer new bytes than this in a partition are compacted only for their age (max.compaction.lag.ms). Not a Kafka setting."},
 	{Name: cleanRate, Type: topic.Long, Default: "67108864", min: 0, max: 1 << 50, Doc: "Bytes a second that compaction, making space and snapshots may read and write; 0: no limit."},
 	{Name: scrubRate, Type: topic.Long, Default: "8388608", min: 0, max: 1 << 50, Doc: "Bytes of the log a second that are read and checked in the background, each once a day; 0: none. Not a Kafka setting."},
 	{Name: retentionCheckMs, Type: topic.Long, Default: "300000", min: 1, max: hugeInt, Doc: "How often it is looked for records that retention keeps no longer."},

@@ -70,9 +70,13 @@ func (l *Log) initWriter() {
 }
 
 // Start opens the log for writing at the recovered end. The epoch frame is a round of its own; Start returns when it
-// is synced, so nothing is placed before that.
+// is synced, so nothing is placed before that. After a *SpaceError it may be tried again.
 func (l *Log) Start(rec Recovery, e EpochRecord, h Hooks) error {
 	l.mu.Lock()
+	if l.started { // an earlier one found no space for the epoch frame
+		l.mu.Unlock()
+		return l.beginEpoch(rec, e)
+	}
 	l.end, l.epoch, l.lastTime, l.hooks = rec.End, e.Epoch, rec.Time, h
 	if i := l.segmentAt(rec.End); i >= 0 && rec.End < l.segs[i].end() {
 		l.cur = l.segs[i]
@@ -89,6 +93,11 @@ func (l *Log) Start(rec Recovery, e EpochRecord, h Hooks) error {
 	l.mu.Unlock()
 	go l.run()
 	go l.fillLoop()
+	return l.beginEpoch(rec, e)
+}
+
+// beginEpoch writes the epoch frame and waits until it is synced.
+func (l *Log) beginEpoch(rec Recovery, e EpochRecord) error {
 	e.PreviousEnd, e.Previous = rec.End, rec.Epoch
 	payload := e.AppendTo(nil)
 	if err := l.Begin(FrameSize(len(payload)), true); err != nil {

@@ -213,6 +213,7 @@ func (s *Store) startCold() error {
 			}
 		},
 	})
+	s.coldFailed.Store(err != nil)
 	if err != nil {
 		return fmt.Errorf("opening the cold log in %s for writing: %w", s.coldDir(), err)
 	}

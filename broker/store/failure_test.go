@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -334,5 +335,55 @@ func TestClosedStore(t *testing.T) {
 	tk := s.Append(Durable, data(1, one(t, 1, "a")))
 	if <-tk.Done(); !errors.Is(tk.Err(), ErrClosed) {
 		t.Fatal(tk.Err())
+	}
+}
+
+// TestColdLogFails: when nothing can be moved, the store says so and goes on, and after a restart it moves again.
+func TestColdLogFails(t *testing.T) {
+	const spaceWait = 20 * time.Millisecond
+	for op, fault := range map[disk.Op]error{
+		disk.OpCreate: disk.ErrIO, disk.OpWrite: disk.ErrIO, disk.OpSync: disk.ErrIO, disk.OpAllocate: disk.ErrNoSpace,
+	} {
+		t.Run(string(op), func(t *testing.T) {
+			d := disk.NewMem()
+			o := memOptions(d, vfs.NewMem())
+			s := start(t, "/data", o)
+			open(t, s, Policy{Compact: true, RetentionMs: -1, RetentionBytes: -1, TombstoneMs: 1}, 1)
+			for i := range 10 {
+				put(t, s, 1, one(t, int64(i), fmt.Sprint("v", i)))
+			}
+			d.SetFault(func(x disk.Op, name string) error {
+				if x == op && strings.Contains(name, "/cold/") {
+					return fault
+				}
+				return nil
+			})
+			if err := s.Compact(context.Background()); err == nil {
+				t.Fatal("compacted without a disk")
+			}
+			if got := values(t, s, 1, 0); len(got) != 10 {
+				t.Fatal(got)
+			}
+			put(t, s, 1, one(t, 1, "goes on"))
+			if err := s.Health(); err == nil || !strings.Contains(err.Error(), "no space is made") {
+				t.Fatal(err)
+			}
+			d.SetFault(nil)
+			if op == disk.OpAllocate { // space comes back
+				for s.Health() != nil {
+					time.Sleep(spaceWait)
+				}
+			} else {
+				stop(t, s)
+				s = start(t, "/data", o)
+			}
+			if err := errors.Join(s.Health(), s.Compact(context.Background())); err != nil {
+				t.Fatal(err)
+			}
+			if got := values(t, s, 1, 0); len(got) != 2 {
+				t.Fatal(got)
+			}
+			stop(t, s)
+		})
 	}
 }
