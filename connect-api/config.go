@@ -194,7 +194,7 @@ func (d *ConfigDef) Redact(values map[string]string) map[string]string {
 
 func soundsSecret(name string) bool {
 	name = strings.ToLower(name)
-	for _, w := range []string{"password", "secret", "token", "credential", "jaas", "private"} {
+	for _, w := range []string{"password", "secret", "token", "credential", "jaas", "private", "keystore.key"} {
 		if strings.Contains(name, w) {
 			return true
 		}

@@ -37,6 +37,8 @@ var flagKeys = []struct{ flag, key, doc string }{
 func nodeCommand(use, short string, withBroker, withWorker bool) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs}
 	var file string
+	var show bool
+	c.Flags().BoolVar(&show, "print-config", false, "print the configuration with where each value comes from, and end; secrets are hidden")
 	c.Flags().StringVar(&file, "config", "", "configuration file, .properties or .yaml; each key is also an environment variable PENSTOCK_…")
 	for _, f := range flagKeys {
 		if f.flag == "bootstrap-servers" && withBroker || f.flag == "broker-listen" && !withBroker || f.flag == "data-dir" && !withBroker ||
@@ -62,6 +64,9 @@ func nodeCommand(use, short string, withBroker, withWorker bool) *cobra.Command 
 		s, err := load(file, os.Environ(), flags, knownKeys())
 		if err != nil {
 			return err
+		}
+		if show {
+			return s.printConfig(cmd.OutOrStdout(), withBroker, withWorker)
 		}
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
