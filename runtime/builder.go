@@ -43,11 +43,11 @@ func (b *builder) open(ctx context.Context, gate *source.Gate) (run func(context
 	cfg := b.spec.Connector
 	chain, err := transform.New(cfg)
 	if err != nil {
-		return nil, err
+		return nil, &settledError{err}
 	}
 	key, value, header, err := b.converters(cfg)
 	if err != nil {
-		return nil, err
+		return nil, &settledError{err}
 	}
 	task := strconv.Itoa(b.id)
 	pol := policy.New(cfg, b.log, b.rt.policy, b.name, task)

@@ -79,7 +79,7 @@ func (n *Runner) split(cfg map[string]string, tasks []map[string]string, err err
 		c.failures++
 		c.retryAt = time.Now().Add(wait)
 		n.log.Error("the connector could not make its tasks, trying again", "error", err, "in", wait)
-		n.report(ConnectorUnit, Failed, fmt.Sprintf("making the connector's tasks: %v", err))
+		n.reportFailed(ConnectorUnit, fmt.Sprintf("making the connector's tasks: %v\nIt is tried again in %v.", err, wait), retry{c.failures, c.retryAt})
 		return
 	}
 	c.failures, c.ready = 0, cfg
@@ -159,6 +159,7 @@ func (n *Runner) restart(r restart) {
 			t.stop()
 			t.again = true
 		}
+		delete(n.retries, id)
 		delete(n.reported, id)
 	}
 	if r.single {

@@ -82,6 +82,7 @@ func frameworkKeys(sink bool) []connectapi.ConfigKey {
 			Display: "Predicates", Doc: "Aliases for the predicates used by transformations.",
 		})
 	keys = append(keys, policy.Defs(sink)...)
+	keys = append(keys, RestartKeys()...)
 	if !sink {
 		keys = append(keys, connectapi.ConfigKey{
 			Name: "topic.creation.groups", Type: connectapi.ListConfig, Default: def(""), Importance: connectapi.Low, Group: "Topic Creation",

@@ -49,6 +49,7 @@ type Runner struct {
 	procErr  error
 	conn     connector
 	tasks    map[int]*task
+	retries  map[int]retry // of tasks that failed
 	reported map[int]Status
 }
 
@@ -132,6 +133,11 @@ func (n *Runner) untilRetry() time.Duration {
 	at := n.retryAt
 	if !n.conn.retryAt.IsZero() && (at.IsZero() || n.conn.retryAt.Before(at)) {
 		at = n.conn.retryAt
+	}
+	for id, r := range n.retries {
+		if t := n.tasks[id]; t != nil && t.ended && !r.at.IsZero() && (at.IsZero() || r.at.Before(at)) {
+			at = r.at
+		}
 	}
 	if at.IsZero() {
 		return time.Hour
@@ -275,6 +281,7 @@ func (n *Runner) backOff(err error) {
 	n.failures++
 	n.procErr, n.retryAt = err, time.Now().Add(wait)
 	trace := fmt.Sprintf("%v\nThe plugin is started again in %v.", err, wait)
+	again := retry{attempts: n.failures, at: n.retryAt}
 	n.log.Error("the plugin process of a connector failed", "error", err, "again_in", wait)
 	for _, w := range n.conn.waiting {
 		w <- err
@@ -282,10 +289,10 @@ func (n *Runner) backOff(err error) {
 	n.conn.waiting = nil
 	d := n.get()
 	if d.RunConnector {
-		n.report(ConnectorUnit, Failed, trace)
+		n.reportFailed(ConnectorUnit, trace, again)
 	}
 	for id := range d.Tasks {
-		n.report(id, Failed, trace)
+		n.reportFailed(id, trace, again)
 	}
 }
 
@@ -325,7 +332,20 @@ func (n *Runner) shutdown() {
 
 // report tells a unit's state when it changed.
 func (n *Runner) report(id int, s State, trace string) {
-	st := Status{Connector: n.name, Task: id, State: s, Trace: trace}
+	n.tell(Status{Connector: n.name, Task: id, State: s, Trace: trace})
+}
+
+// reportFailed tells why a unit failed, how often in a row, and when it is started again.
+func (n *Runner) reportFailed(id int, trace string, again retry) {
+	st := Status{Connector: n.name, Task: id, State: Failed, Trace: trace, Attempts: again.attempts}
+	if !again.at.IsZero() {
+		st.NextTry = again.at.UnixMilli()
+	}
+	n.tell(st)
+}
+
+func (n *Runner) tell(st Status) {
+	id, s := st.Task, st.State
 	if n.reported[id] == st {
 		return
 	}

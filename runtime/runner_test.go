@@ -3,6 +3,7 @@ package runtime
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -293,6 +294,60 @@ func TestAFailedTaskStaysUntilItIsRestarted(t *testing.T) {
 	r.Set(s.desired(cfg, Started)) // a new configuration mends it
 	s.untilState(0, Running)
 	s.lines(1)
+}
+
+// TestAFailedTaskIsStartedAgainByItself: what is missing outside fails a task, which says when it is tried next, until it is
+// there; after as many times as allowed it stays failed.
+func TestAFailedTaskIsStartedAgainByItself(t *testing.T) {
+	s := newStage(t)
+	dir := filepath.Join(t.TempDir(), "later")
+	cfg := map[string]string{
+		"name": "out", "connector.class": "FileStreamSink", "file": filepath.Join(dir, "out.txt"), "topics": "lines",
+		"errors.restart.delay.ms": "20", "errors.restart.delay.max.ms": "40", "errors.restart.max.attempts": "3",
+	}
+	s.tasks = []map[string]string{{"file": cfg["file"]}}
+	failed := func(attempts int, next bool) func() bool {
+		return func() bool {
+			st := s.last(0)
+			return st.State == Failed && st.Attempts == attempts && (st.NextTry != 0) == next
+		}
+	}
+	r := s.rt.Runner("out", s.callbacks())
+	defer r.Close()
+	r.Set(s.desired(cfg, Started))
+	s.until("a first automatic restart is announced", func() bool { return s.last(0).Attempts >= 1 })
+	s.until("it gives up", failed(3, false))
+	if trace := s.last(0).Trace; !strings.Contains(trace, dir) || !strings.Contains(trace, restartAttempts) {
+		t.Errorf("the reason is %q", trace)
+	}
+	if err := r.RestartTask(context.Background(), 0); err != nil { // counts anew
+		t.Fatal(err)
+	}
+	s.until("it fails again", func() bool { st := s.last(0); return st.State == Failed && st.Attempts < 3 })
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.untilState(0, Running)
+	if st := s.last(0); st.Attempts != 0 || st.NextTry != 0 {
+		t.Errorf("a running task still says %+v", st)
+	}
+}
+
+// TestWhatIsTriedAgain: each failure that ends the same way stays.
+func TestWhatIsTriedAgain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"the system": {errors.New("no space left"), true}, "not connected": {connectapi.NotConnectedError(errors.New("refused")), true},
+		"a plugin's configuration": {connectapi.ConfigError("database.user", errors.New("lacks a grant")), true},
+		"a record":                 {fmt.Errorf("writing: %w", connectapi.DataError(errors.New("too long"))), false},
+		"the runtime's own":        {fmt.Errorf("starting: %w", &settledError{errors.New("unknown transform")}), false},
+	} {
+		if got := mayHelp(tc.err); got != tc.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
 }
 
 func TestCloseLeavesNoProcess(t *testing.T) {

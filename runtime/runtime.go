@@ -55,7 +55,7 @@ func (r *Runtime) Runner(name string, cb Callbacks) *Runner {
 	n := &Runner{
 		rt: r, name: name, cb: cb, log: r.log.With("connector", name), ctx: ctx, cancel: cancel,
 		wake: make(chan struct{}, 1), results: make(chan func(), 16), restarts: make(chan restart), done: make(chan struct{}),
-		tasks: map[int]*task{}, reported: map[int]Status{},
+		tasks: map[int]*task{}, retries: map[int]retry{}, reported: map[int]Status{},
 	}
 	go n.loop()
 	return n

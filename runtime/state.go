@@ -32,6 +32,8 @@ type Status struct {
 	Task      int // or ConnectorUnit
 	State     State
 	Trace     string // why it failed, for people
+	Attempts  int    // of a failed one: how often in a row it was, or will be, started again by itself
+	NextTry   int64  // when it is started again by itself, Unix ms; 0: never
 }
 
 // TaskSpec is a task's configuration and the connector configuration it was made from.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/penstockio/penstock/connect-api/host"
 	"github.com/penstockio/penstock/runtime/plugins"
@@ -19,6 +20,7 @@ type task struct {
 	cancel  context.CancelFunc
 	gone    chan struct{} // closed when it has ended
 	open    bool          // the plugin has opened it
+	opened  time.Time     // when
 	paused  bool
 	crashed bool // its process died
 	again   bool // to be started again once it has ended
@@ -40,9 +42,11 @@ func (n *Runner) stopUnwanted(d Desired) {
 		if t.ended {
 			delete(n.tasks, id)
 			delete(n.reported, id)
+			delete(n.retries, id)
 			continue
 		}
 		t.again = wanted
+		delete(n.retries, id)
 		t.stop()
 	}
 	for id := range n.reported {
@@ -57,15 +61,15 @@ func (n *Runner) stopUnwanted(d Desired) {
 	}
 }
 
-// startMissing starts wanted tasks; those made by another class wait for their new configuration. A failed one stays failed until it is asked for again; one whose process died is
-// started with the new process.
+// startMissing starts wanted tasks; those made by another class wait for their new configuration. A failed one stays failed
+// until it is asked for again or its automatic restart is due; one whose process died is started with the new process.
 func (n *Runner) startMissing(d Desired) {
 	for id, spec := range d.Tasks {
 		if spec.Connector["connector.class"] != n.class {
 			continue
 		}
 		if t, ok := n.tasks[id]; ok {
-			if !t.ended || !t.crashed && !t.again {
+			if !t.ended || !t.crashed && !t.again && !n.retryDue(t) {
 				continue
 			}
 			delete(n.tasks, id)
@@ -107,7 +111,7 @@ func (n *Runner) taskOpened(t *task) {
 	if n.tasks[t.id] != t || t.ended {
 		return
 	}
-	t.open = true
+	t.open, t.opened = true, time.Now()
 	n.setTaskPause(t, n.get().Target == OnPause)
 }
 
@@ -153,8 +157,13 @@ func (n *Runner) taskEnded(t *task, err error) {
 	case t.crashed || n.diedUnder(t, err):
 		t.crashed = true // told by the process's end, with its reason
 	case err != nil:
-		n.log.Error("a task failed", "task", t.id, "error", err)
-		n.report(t.id, Failed, n.trace(t, err))
+		var ran time.Duration
+		if t.open {
+			ran = time.Since(t.opened)
+		}
+		next := n.retryLater(t, err, ran)
+		n.log.Error("a task failed", "task", t.id, "error", err, "next", next)
+		n.reportFailed(t.id, n.trace(t, err)+"\n"+next, n.retries[t.id])
 	default:
 		n.report(t.id, Unassigned, "")
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	connectapi "github.com/penstockio/penstock/connect-api"
+	"github.com/penstockio/penstock/runtime"
 	"github.com/penstockio/penstock/runtime/kafka"
 )
 
@@ -35,7 +36,7 @@ func key(name string, t connectapi.ConfigType, def, doc string) connectapi.Confi
 // Keys are the worker's keys with their defaults; those that differ from Kafka Connect's stand in the README's table.
 func Keys() []connectapi.ConfigKey {
 	s, i, b, l := connectapi.StringConfig, connectapi.IntConfig, connectapi.BooleanConfig, connectapi.ListConfig
-	return []connectapi.ConfigKey{
+	return append(runtime.RestartKeys(), []connectapi.ConfigKey{
 		key("bootstrap.servers", l, "127.0.0.1:9092", "Brokers to begin with, as host:port."),
 		key("group.id", s, "connect-cluster", "Name of the worker group; must not be a consumer group's."),
 		key("plugin.path", l, "", "Folders of plugin binaries; default: plugins beside the penstock binary."),
@@ -59,7 +60,7 @@ func Keys() []connectapi.ConfigKey {
 		key("offset.flush.interval.ms", i, "5000", "Time between commits of positions. Kafka Connect: 60000."),
 		key("task.shutdown.graceful.timeout.ms", i, "5000", "Time tasks have to stop cleanly."),
 		key("topic.creation.enable", b, "true", "Whether source connectors' topic.creation.* keys take effect."),
-	}
+	}...)
 }
 
 // FromProps reads a worker's properties. All problems come in one error.

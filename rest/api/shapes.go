@@ -55,6 +55,10 @@ type ConnectorState struct {
 	State    State  `json:"state"`
 	WorkerID string `json:"worker_id"`
 	Trace    string `json:"trace,omitempty"`
+
+	// Of a failed one that is started again by itself: how often in a row, and when next (RFC 3339). Ours, not Kafka Connect's.
+	RestartAttempts string `json:"restart_attempts,omitempty"`
+	NextRestart     string `json:"next_restart,omitempty"`
 }
 
 // TaskState is one task's state.
@@ -63,6 +67,9 @@ type TaskState struct {
 	State    State  `json:"state"`
 	WorkerID string `json:"worker_id"`
 	Trace    string `json:"trace,omitempty"`
+
+	RestartAttempts int    `json:"restart_attempts,omitempty"` // as of a connector
+	NextRestart     string `json:"next_restart,omitempty"`
 }
 
 // StateInfo answers GET /connectors/{c}/status, tasks sorted by id.

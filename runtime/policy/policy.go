@@ -109,7 +109,11 @@ func (m *Metrics) Forget(connector, task string) {
 func (p *Policy) Failed(stage Stage, at connectapi.Origin, err error) error {
 	p.failures.Inc()
 	if !p.tolerate {
-		return fmt.Errorf("%s failed for the record of %s: %w (errors.tolerance=all would pass over such records)", stage, Place(at), err)
+		err = fmt.Errorf("%s failed for the record of %s: %w (errors.tolerance=all would pass over such records)", stage, Place(at), err)
+		if stage == KafkaProduce { // the broker's doing, most likely: another try may help
+			return err
+		}
+		return connectapi.DataError(err)
 	}
 	p.skipped.Inc()
 	if p.logged {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"sort"
+	"strconv"
+	"time"
 
 	"github.com/penstockio/penstock/rest/api"
 )
@@ -49,6 +51,10 @@ func (h *Herder) Status(name string) (api.StateInfo, error) {
 	if st.Trace != nil {
 		out.Connector.Trace = *st.Trace
 	}
+	if st.Attempts > 0 {
+		out.Connector.RestartAttempts = strconv.Itoa(st.Attempts)
+	}
+	out.Connector.NextRestart = nextRestart(st.NextTry)
 	for _, t := range h.Statuses.Tasks(name) {
 		if t.ID >= len(k.Tasks) {
 			continue // of an earlier, larger set; its tombstone is on the way
@@ -57,9 +63,18 @@ func (h *Herder) Status(name string) (api.StateInfo, error) {
 		if t.Trace != nil {
 			ts.Trace = *t.Trace
 		}
+		ts.RestartAttempts, ts.NextRestart = t.Attempts, nextRestart(t.NextTry)
 		out.Tasks = append(out.Tasks, ts)
 	}
 	return out, nil
+}
+
+// nextRestart is a time as REST shows it, empty for none.
+func nextRestart(ms int64) string {
+	if ms == 0 {
+		return ""
+	}
+	return time.UnixMilli(ms).UTC().Format(time.RFC3339)
 }
 
 // Tasks gives the tasks' configurations.

@@ -43,7 +43,7 @@ func (w *statusWriter) setGeneration(g int32) {
 // put takes a change; it never blocks.
 func (w *statusWriter) put(s runtime.Status) {
 	w.mu.Lock()
-	st := &topics.Status{State: string(s.State), WorkerID: w.workerID, Generation: w.generation}
+	st := &topics.Status{State: string(s.State), WorkerID: w.workerID, Generation: w.generation, Attempts: s.Attempts, NextTry: s.NextTry}
 	if s.Trace != "" {
 		st.Trace = &s.Trace
 	}

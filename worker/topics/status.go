@@ -21,6 +21,10 @@ type Status struct {
 	Trace      *string `json:"trace"`
 	WorkerID   string  `json:"worker_id"`
 	Generation int32   `json:"generation"`
+
+	// Ours; a Java worker ignores them. Of a failed unit: how often in a row it is started again by itself, and when.
+	Attempts int   `json:"restart_attempts,omitempty"`
+	NextTry  int64 `json:"next_restart_ms,omitempty"`
 }
 
 // Statuses is the status topic and its view. Safe for concurrent use.
