@@ -23,6 +23,7 @@ import (
 // play is a script of transactions: each puts a record named after it into each of three queues and commits an offset.
 type play struct {
 	w      *world
+	pad    int // bytes behind each name, so that pages end anywhere
 	who    Record
 	seq    int32
 	acked  []string // transactions whose commit was answered
@@ -52,7 +53,7 @@ func (p *play) fill(name string, offset int64) error {
 		return err
 	}
 	for _, q := range stages {
-		if _, err := p.w.put(q, p.who, p.seq, true, name); err != nil {
+		if _, err := p.w.put(q, p.who, p.seq, true, name+"|"+strings.Repeat(".", p.pad)); err != nil {
 			return err
 		}
 	}
@@ -100,6 +101,17 @@ func firstError(steps ...func() error) error {
 	return nil
 }
 
+// names lists the transactions a queue shows.
+func (p *play) names(t *testing.T, q queue.ID) (names []string) {
+	t.Helper()
+	for _, v := range p.w.committed(t, q) {
+		_, v, _ = strings.Cut(v, "=")
+		name, _, _ := strings.Cut(v, "|")
+		names = append(names, name)
+	}
+	return names
+}
+
 // check looks at what a reader of committed data sees: all of a transaction or nothing of it, in every queue and in the
 // group; and nothing hangs once the actor is back.
 func (p *play) check(t *testing.T) {
@@ -107,17 +119,9 @@ func (p *play) check(t *testing.T) {
 	if err := p.init(); err != nil {
 		t.Fatal(err)
 	}
-	var names []string
-	for _, v := range p.w.committed(t, 1) {
-		_, name, _ := strings.Cut(v, "=")
-		names = append(names, name)
-	}
+	names := p.names(t, 1)
 	for _, q := range stages {
-		var got []string
-		for _, v := range p.w.committed(t, q) {
-			_, name, _ := strings.Cut(v, "=")
-			got = append(got, name)
-		}
+		got := p.names(t, q)
 		if !slices.Equal(got, names) {
 			t.Fatalf("queue 1 shows %v, queue %d %v", names, q, got)
 		}
@@ -157,7 +161,7 @@ func TestCrashAtEveryStep(t *testing.T) {
 		outcomes := map[int]int{}
 		for step := 0; ; step++ {
 			d, x := disk.NewMem(), vfs.NewCrashableMem()
-			p := &play{w: mustBegin(t, d, x, Config{GroupBytes: groupBytes}, stages...)}
+			p := &play{w: mustBegin(t, d, x, Config{GroupBytes: groupBytes}, stages...), pad: rng.IntN(3000)}
 			var left atomic.Int64
 			left.Store(int64(step))
 			d.SetFault(func(op disk.Op, _ string) error {
