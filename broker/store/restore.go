@@ -101,10 +101,14 @@ func (s *Store) restore(ctx context.Context, rec commitlog.Recovery) (index.Chec
 		Position: snap.position, Epoch: snap.epoch, Time: snap.time,
 		Snapshot: snap.position, SnapshotEnd: snap.end, SnapshotBytes: snap.size,
 	}
-	a := newApplier(s, cp)
+	s.apply = newApplier(s, cp)
+	a := s.apply
 	a.restoring = true
 	if err := a.restoreBatches(ctx, snap.position); err != nil {
 		return index.Checkpoint{}, err
+	}
+	if a.timer != nil {
+		a.timer.Stop() // the applier of the rest of the log has its own
 	}
 	s.l.Info("restored a snapshot from the log", "position", snap.position, "bytes", snap.size, "took", time.Since(began))
 	return a.cp, nil

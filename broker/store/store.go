@@ -288,6 +288,9 @@ func (s *Store) onFailed(r *commitlog.Round, err error) {
 func (s *Store) abandon() error {
 	s.state.closed = true
 	s.wait.close()
+	if s.apply != nil {
+		s.apply.stop()
+	}
 	err := errors.Join(s.log.Close(), s.cold.Close())
 	if s.db != nil {
 		err = errors.Join(err, s.db.Abandon())
