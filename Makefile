@@ -34,7 +34,7 @@ chaos: ## the suites that kill, at full length: the broker 200 times, and its po
 	$(GO) test -timeout 15m -count 1 -v -run TestChangesKilled ./internal/e2e
 
 clients: ## only the suites of other clients and tools on the broker, with more records than in make test
-	KGO_TEST_RECORDS=20000 $(GO) test -timeout 15m -count 1 -v -run 'TestFranzGoOwn|TestClients|TestOtherLanguagesClients|TestJavaTools|TestJavaConnect' ./internal/e2e
+	KGO_TEST_RECORDS=20000 $(GO) test -timeout 15m -count 1 -v -run 'TestFranzGoOwn|TestClients|TestOtherLanguagesClients|TestJavaTools|TestJavaGroups|TestJavaConnect' ./internal/e2e
 
 lint: tools/bin/golangci-lint tools/bin/gofumpt ## gofumpt and golangci-lint
 	@test -z "$$(git ls-files '*.go' | grep -v '\.pb\.go$$' | xargs tools/bin/gofumpt -l | tee /dev/stderr)" || { echo "run: make fmt"; exit 1; }
