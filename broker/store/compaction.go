@@ -18,15 +18,19 @@ type cleanState struct {
 	high    int64 // the queue's end then
 	again   int64 // when to look again even if nothing was appended, Unix ms; 0: no need
 	horizon int64 // when a tombstone's time is over, 0 if none waits
+	dirty
 }
 
 // dirty is what of a queue waits for compaction.
 type dirty struct {
+	from  int64 // where it begins
 	to    int64 // end of what may be compacted now
 	bytes int64 // of that
 	other int64 // bytes of everything else below to
 	first int64 // time of the oldest record that waits
 	later int64 // when more may be compacted without anything appended, 0 if that is not known
+	held  int64 // bytes of the batch at to, which may be the last a reader sees: of all, or of what is committed
+	next  int64 // where to look on
 }
 
 // Compact compacts the queues whose policy asks for it and that have enough to gain. It never touches what is above the
@@ -57,18 +61,21 @@ func (s *Store) compactIfDue(ctx context.Context, q queue.ID, st *queue.State, p
 	if was.high == st.High && !timeUp && (was.again == 0 || now < was.again) {
 		return nil
 	}
-	d, err := s.waiting(q, st, p, now)
+	d, err := s.waiting(q, st, p, now, was.dirty)
 	if err != nil {
 		return err
 	}
 	late := p.MaxLagMs > 0 && now-p.MaxLagMs > 0 && d.bytes > 0 && d.first < now-p.MaxLagMs
 	much := d.bytes >= s.o.CompactFloor && d.bytes*1000 >= int64(p.Dirty)*(d.bytes+d.other)
-	is := cleanState{high: st.High, again: d.later, horizon: was.horizon}
+	is := cleanState{high: st.High, again: d.later, horizon: was.horizon, dirty: d}
 	if p.MaxLagMs > 0 && d.bytes > 0 && d.first+p.MaxLagMs > d.first {
 		is.again = soonest(is.again, d.first+p.MaxLagMs+1)
 	}
 	if late || d.bytes > 0 && much || timeUp {
 		if is.horizon, err = s.compactQueue(ctx, q, p, d.to, now); err != nil {
+			return err
+		}
+		if err := s.MakeSpace(ctx); err != nil { // there may be many queues, and each frees something
 			return err
 		}
 		is.high = -1 // look again: a pass may not have taken all
@@ -87,25 +94,25 @@ func soonest(a, b int64) int64 {
 	return a
 }
 
-// waiting adds up what may be compacted.
-func (s *Store) waiting(q queue.ID, st *queue.State, p Policy, now int64) (dirty, error) {
-	d := dirty{to: max(st.Cleaned, st.LogStart)}
+// waiting adds up what may be compacted, and goes on where it ended the last time.
+func (s *Store) waiting(q queue.ID, st *queue.State, p Policy, now int64, d dirty) (dirty, error) {
+	if from := max(st.Cleaned, st.LogStart); d.from != from || d.next == 0 {
+		d = dirty{from: from, to: from, next: from}
+	}
+	d.later = 0
 	head, err := s.Head(q)
 	if err != nil {
 		return d, nil // dropped meanwhile
 	}
 	var sc scan
 	defer sc.release()
-	var held int64 // bytes of the batch before, which may be the last a reader sees: of all, or of what is committed
-	ok, err := sc.seek(s.db, q, d.to)
+	ok, err := sc.seek(s.db, q, d.next)
 	for ; ok && err == nil && sc.e.Last < head.LastStable; ok, err = sc.next() {
-		if held > 0 {
-			d.to, d.bytes, held = sc.e.Base, d.bytes+held, 0
-		}
 		at, err := s.batchTime(&sc.e, now)
 		if err != nil {
 			return d, err
 		}
+		d.to, d.bytes, d.held = sc.e.Base, d.bytes+d.held, 0
 		if p.MinLagMs > 0 && at > now-p.MinLagMs {
 			d.later = at + p.MinLagMs + 1
 			break
@@ -113,9 +120,9 @@ func (s *Store) waiting(q queue.ID, st *queue.State, p Policy, now int64) (dirty
 		if d.first == 0 {
 			d.first = max(at, 1)
 		}
-		held = int64(sc.e.Size)
+		d.held, d.next = int64(sc.e.Size), sc.e.Last+1
 	}
-	d.other = max(st.Bytes-d.bytes-held, 0)
+	d.other = max(st.Bytes-d.bytes-d.held, 0)
 	return d, errors.Join(err, sc.close())
 }
 
@@ -140,7 +147,7 @@ func (s *Store) compactQueue(ctx context.Context, q queue.ID, p Policy, to, now 
 			return 0, err
 		}
 		pass := &compact.Pass{Keys: s.keys, Now: now, Tombstone: p.TombstoneMs}
-		if err := s.clean(ctx, q, pass, learned, aborted); err != nil {
+		if err := s.rewrite(ctx, q, pass, learned, aborted); err != nil {
 			return 0, err
 		}
 		s.m.compactions.Inc()
@@ -205,8 +212,8 @@ func (s *Store) learn(ctx context.Context, q queue.ID, from, to int64, aborted *
 	return end, err
 }
 
-// clean rewrites what is below an offset, in rounds.
-func (s *Store) clean(ctx context.Context, q queue.ID, pass *compact.Pass, to int64, aborted *abortions) error {
+// rewrite takes out of the batches is below an offset, in rounds.
+func (s *Store) rewrite(ctx context.Context, q queue.ID, pass *compact.Pass, to int64, aborted *abortions) error {
 	st, _, ok := s.table.Get(q)
 	if !ok {
 		return nil

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// maintainer is the store's background work: retention, compaction, making space and snapshots, one after the other in
-// one goroutine, so that only one of them moves data at a time; and beside it the scrubber, which only reads.
+// maintainer is the store's background work. One goroutine compacts, makes space and takes snapshots, one after the other,
+// so that only one of them moves data at a time (I9). Retention has its own, so that it does not wait for a long compaction,
+// and the scrubber, which only reads.
 type maintainer struct {
 	cancel context.CancelFunc
-	said   map[string]string // the last error of each job, so that it is said once
 	done   sync.WaitGroup
 }
 
 func (m *maintainer) start(s *Store) {
 	var ctx context.Context
 	ctx, m.cancel = context.WithCancel(context.Background())
-	m.said = map[string]string{}
-	m.done.Go(func() { s.maintainLoop(ctx) })
+	m.done.Go(func() { s.every(ctx, s.o.RetentionCheck, "retention", s.Retain) })
+	m.done.Go(func() { s.every(ctx, s.o.CleanBackoff, "compaction and making space", s.clean) })
 	if s.o.ScrubBytes > 0 {
 		m.done.Go(func() { s.scrubLoop(ctx) })
 	}
@@ -33,45 +33,42 @@ func (m *maintainer) stop() {
 	}
 }
 
-// maintainLoop wakes up for each job when it is due.
-func (s *Store) maintainLoop(ctx context.Context) {
-	retention, clean := time.NewTimer(s.o.RetentionCheck), time.NewTimer(s.o.CleanBackoff)
-	defer retention.Stop()
-	defer clean.Stop()
+// every runs a job again and again, with a pause between.
+func (s *Store) every(ctx context.Context, pause time.Duration, what string, job func(context.Context) error) {
+	t := time.NewTimer(pause)
+	defer t.Stop()
+	said := ""
 	for {
-		var job func(context.Context) error
-		var what string
 		select {
 		case <-ctx.Done():
 			return
-		case <-retention.C:
-			what, job = "retention", s.Retain
-			retention.Reset(s.o.RetentionCheck)
-		case <-clean.C:
-			what, job = "compaction", s.Compact
-			clean.Reset(s.o.CleanBackoff)
+		case <-t.C:
 		}
-		s.job(ctx, what, job)
-		s.job(ctx, "making space in the log", s.MakeSpace)
+		said = s.job(ctx, what, said, job)
+		t.Reset(pause)
 	}
 }
 
-// job runs one piece of work and says what went wrong: it is tried again when it is next due.
-func (s *Store) job(ctx context.Context, what string, f func(context.Context) error) {
+// clean compacts and then makes space; what can't be compacted does not keep space from being made.
+func (s *Store) clean(ctx context.Context) error {
+	return errors.Join(s.Compact(ctx), s.MakeSpace(ctx))
+}
+
+// job runs one piece of work and says what went wrong, once: it is tried again when it is next due.
+func (s *Store) job(ctx context.Context, what, said string, f func(context.Context) error) string {
 	if s.broken.Load() != nil {
-		return
+		return said
 	}
 	err := f(ctx)
-	if ctx.Err() != nil || errors.Is(err, ErrClosed) {
-		return
-	}
-	if err == nil {
-		delete(s.maintain.said, what)
-		return
+	switch {
+	case ctx.Err() != nil, errors.Is(err, ErrClosed):
+		return said
+	case err == nil:
+		return ""
 	}
 	s.m.maintenanceErrors.Inc()
-	if s.maintain.said[what] != err.Error() {
-		s.maintain.said[what] = err.Error()
+	if err.Error() != said {
 		s.l.Warn(what+" failed; it is tried again", "error", err)
 	}
+	return err.Error()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/penstockio/penstock/broker/commitlog"
@@ -24,14 +25,17 @@ const retainGroup = 256
 // retainSteps bounds how many batches of a queue go with one record: applying it holds up everything else.
 const retainSteps = 4096
 
-// clock is the time retention is decided by. It goes no faster than the monotonic clock since the store was started, so
+// retainClock is the time retention is decided by. It goes no faster than the monotonic clock since the store was started, so
 // that a wall clock that jumps ahead does not expire what is kept.
 type retainClock struct {
+	mu    sync.Mutex
 	wall  time.Time
 	since time.Time
 }
 
 func (c *retainClock) now(wall time.Time) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.since.IsZero() {
 		c.wall, c.since = wall, time.Now()
 	}
@@ -77,11 +81,15 @@ func (s *Store) expired(q queue.ID, now int64) (m logStart, more bool, err error
 	if !byTime && (p.RetentionBytes < 0 || st.Bytes <= p.RetentionBytes) {
 		return m, false, nil
 	}
+	head, err := s.Head(q)
+	if err != nil {
+		return m, false, nil // dropped meanwhile
+	}
 	var sc scan
 	defer sc.release()
 	left, n := st.Bytes, 0
 	ok, err = sc.seek(s.db, q, st.LogStart)
-	for ; ok && err == nil && sc.e.Last < st.High; ok, err = sc.next() {
+	for ; ok && err == nil && sc.e.Last < head.LastStable; ok, err = sc.next() { // an open transaction is not expired
 		cause := uint64(0)
 		if p.RetentionBytes >= 0 && left-int64(sc.e.Size) >= p.RetentionBytes {
 			cause = causeRetentionBytes

@@ -17,16 +17,16 @@ import (
 
 // maintained runs all background work over and over, and readers beside it, until the context ends.
 func maintained(ctx context.Context, t testing.TB, s *Store, queues []queue.ID, wg *sync.WaitGroup) {
-	wg.Go(func() {
-		for ctx.Err() == nil {
-			for _, f := range []func(context.Context) error{s.Retain, s.Compact, s.MakeSpace} {
+	for _, f := range []func(context.Context) error{s.Retain, s.clean} {
+		wg.Go(func() {
+			for ctx.Err() == nil {
 				if err := f(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, ErrClosed) {
 					t.Error(err)
 					return
 				}
 			}
-		}
-	})
+		})
+	}
 	for i := range 2 {
 		rng := rand.New(rand.NewPCG(uint64(i), 9))
 		wg.Go(func() {

@@ -49,10 +49,11 @@ type Store struct {
 	snapCount   atomic.Uint64
 	pace        pace // of maintenance
 
-	// of the one goroutine that maintains
 	retainClock retainClock
-	cleaning    map[queue.ID]cleanState
-	keys        *compact.Keys
+
+	// of the one goroutine that moves batches
+	cleaning map[queue.ID]cleanState
+	keys     *compact.Keys
 
 	scrub scrubber
 
