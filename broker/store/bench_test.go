@@ -170,3 +170,55 @@ func BenchmarkStart(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkSnapshot writes the state of a million queues into the log, without the bound on its rate.
+func BenchmarkSnapshot(b *testing.B) {
+	s := start(b, b.TempDir(), Options{MaintenanceBytes: -1, ScrubBytes: -1})
+	const queues = 1_000_000
+	for q := 0; q < queues; q += 100_000 {
+		ids := make([]queue.ID, 100_000)
+		for i := range ids {
+			ids[i] = queue.ID(q + i)
+		}
+		open(b, s, forever, ids...)
+	}
+	b.ResetTimer()
+	before := cpu()
+	for range b.N {
+		if err := s.Snapshot(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.StopTimer()
+	b.ReportMetric((cpu()-before)/float64(b.N)/1e9, "cpu-s/op")
+	b.ReportMetric(float64(s.snapshotted.Load().size)/queues, "bytes/queue")
+}
+
+// BenchmarkCompact compacts a queue of many small records, of which a tenth is left, without the bound on its rate.
+func BenchmarkCompact(b *testing.B) {
+	const batches, records = 2000, 100
+	for range b.N {
+		b.StopTimer()
+		s := start(b, b.TempDir(), Options{MaintenanceBytes: -1, ScrubBytes: -1, CompactFloor: 1, CleanBackoff: 1 << 40, RetentionCheck: 1 << 40})
+		open(b, s, Policy{Compact: true, RetentionMs: -1, RetentionBytes: -1, TombstoneMs: 1 << 40}, 1)
+		for i := range batches {
+			var bd batch.Builder
+			for j := range records {
+				bd.Add(batch.Record{Time: 1, Key: fmt.Append(nil, "key", (i*records+j)%(batches*records/10)), Value: make([]byte, 100)})
+			}
+			bt, err := bd.Build()
+			if err != nil {
+				b.Fatal(err)
+			}
+			put(b, s, 1, bt)
+		}
+		before := cpu()
+		b.StartTimer()
+		if err := s.Compact(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		b.ReportMetric((cpu()-before)/batches/records, "cpu-ns/record")
+		stop(b, s)
+	}
+}
