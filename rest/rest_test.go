@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/penstockio/penstock/rest/api"
+	"github.com/penstockio/penstock/worker/peer"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -26,6 +27,11 @@ type node struct {
 	started bool
 	sick    error
 	got     api.CreateRequest
+
+	leader   string
+	unknown  error
+	caughtUp bool
+	key      peer.Key
 }
 
 const known = "a/b c"
@@ -33,6 +39,13 @@ const known = "a/b c"
 func (n *node) ServerInfo() api.ServerInfo {
 	return api.ServerInfo{Version: "4.0.0", Commit: "c", KafkaClusterID: "k", Penstock: "1"}
 }
+func (n *node) Leader(context.Context) (string, error)            { return n.leader, n.unknown }
+func (n *node) Owner(context.Context, api.TaskID) (string, error) { return n.leader, n.unknown }
+func (n *node) CatchUp(context.Context) error                     { n.caughtUp = true; return nil }
+func (n *node) PutTasks(_ context.Context, _ string, h http.Header, body []byte) error {
+	return peer.Verify(n.key, n.key.Secret != nil, h, body)
+}
+
 func (n *node) Ready() bool                          { return n.ready }
 func (n *node) Health(context.Context) (bool, error) { return n.started, n.sick }
 func (n *node) Connectors() []string                 { return []string{known, "no-status"} }

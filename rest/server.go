@@ -27,6 +27,7 @@ const (
 type Server struct {
 	worker Worker // nil on a monitor
 	check  func(context.Context) (started bool, err error)
+	peers  *http.Client // calls other workers
 	log    *slog.Logger
 	http   *http.Server
 	ln     net.Listener
@@ -50,7 +51,7 @@ func Listen(address string) (net.Listener, error) {
 
 // New makes a server on an open listener; Serve starts it.
 func New(ln net.Listener, w Worker, metrics prometheus.Gatherer, log *slog.Logger) *Server {
-	s := &Server{worker: w, check: w.Health, log: log, ln: ln}
+	s := &Server{worker: w, check: w.Health, log: log, ln: ln, peers: newPeers()}
 	s.routes(s.engine(metrics))
 	return s
 }
@@ -100,33 +101,40 @@ func (s *Server) Serve() error {
 
 // Shutdown lets requests in progress end, until ctx does.
 func (s *Server) Shutdown(ctx context.Context) error {
-	if err := s.http.Shutdown(ctx); err != nil {
-		return errors.Join(err, s.http.Close())
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(err, s.http.Close())
 	}
-	return nil
+	if s.peers != nil {
+		s.peers.CloseIdleConnections()
+	}
+	return err
 }
 
 func (s *Server) routes(root *gin.Engine) {
 	e := root.Group("", s.ready)
 	e.GET("/", s.root)
 	e.GET("/connectors", s.list)
-	e.POST("/connectors", s.create)
+	leader := s.forwarded(func(c *gin.Context) (string, error) { return s.worker.Leader(c.Request.Context()) })
+	owner := s.forwarded(s.owner)
+	e.POST("/connectors", leader(s.create))
 	c := e.Group("/connectors/:name")
 	c.GET("", s.info)
-	c.DELETE("", s.remove)
+	c.DELETE("", leader(s.remove))
 	c.GET("/config", s.config)
-	c.PUT("/config", s.putConfig)
-	c.PATCH("/config", s.patchConfig)
+	c.PUT("/config", leader(s.putConfig))
+	c.PATCH("/config", leader(s.patchConfig))
 	c.GET("/status", s.status)
 	c.GET("/tasks", s.tasks)
+	c.POST("/tasks", s.putTasks)
 	c.GET("/tasks-config", s.tasksConfig)
 	c.GET("/offsets", s.offsets)
-	c.POST("/restart", s.restart)
+	c.POST("/restart", owner(s.restart))
 	c.PUT("/pause", s.accepted(s.worker.Pause))
 	c.PUT("/resume", s.accepted(s.worker.Resume))
-	c.PUT("/stop", s.stop)
+	c.PUT("/stop", leader(s.stop))
 	c.GET("/tasks/:task/status", s.taskStatus)
-	c.POST("/tasks/:task/restart", s.restartTask)
+	c.POST("/tasks/:task/restart", owner(s.restartTask))
 	e.GET("/connector-plugins", s.plugins)
 	e.GET("/connector-plugins/:class/config", s.pluginConfig)
 	e.PUT("/connector-plugins/:class/config/validate", s.validate)

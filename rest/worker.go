@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/penstockio/penstock/rest/api"
 )
@@ -14,6 +15,15 @@ type Worker interface {
 	Ready() bool
 	// Health says nil when the node works; started tells whether start-up is over.
 	Health(ctx context.Context) (started bool, err error)
+
+	// Leader gives the URL of the worker that must answer writes, Owner that of the one that runs a task or, with a negative
+	// number, the connector itself; empty: this one. An error means that it is not known at the moment.
+	Leader(ctx context.Context) (url string, err error)
+	Owner(ctx context.Context, id api.TaskID) (url string, err error)
+	// CatchUp waits until reads here show what another worker has written.
+	CatchUp(ctx context.Context) error
+	// PutTasks is a call between workers: a connector's tasks, signed.
+	PutTasks(ctx context.Context, name string, h http.Header, body []byte) error
 
 	Connectors() []string
 	Info(name string) (api.ConnectorInfo, error)

@@ -32,6 +32,8 @@ type Assigned struct {
 	LeaderURL    string
 	ConfigOffset int64
 	Add, Revoke  []assign.Unit
+	// Owners is who runs each unit when the round is over, by advertised URL; the leader alone knows it.
+	Owners map[assign.Unit]string
 }
 
 // Config makes a member.
@@ -58,7 +60,8 @@ type Member struct {
 	id         string
 	generation int32
 	running    []assign.Unit
-	contact    time.Time // last answer of the coordinator, monotonic
+	owners     map[assign.Unit]string // of the round this member leads
+	contact    time.Time              // last answer of the coordinator, monotonic
 }
 
 // New makes a member; Run joins.
@@ -120,7 +123,7 @@ func (m *Member) round(ctx context.Context) error {
 	stop := m.heartbeatBeside(ctx)
 	m.cfg.OnAssigned(ctx, Assigned{
 		Generation: m.generation, MemberID: m.id, Leader: a.Leader == m.id, LeaderURL: a.LeaderURL,
-		ConfigOffset: a.ConfigOffset, Add: a.Assigned, Revoke: a.Revoked,
+		ConfigOffset: a.ConfigOffset, Add: a.Assigned, Revoke: a.Revoked, Owners: m.owners,
 	})
 	if err := stop(); err != nil {
 		return m.outcome(ctx, err)
@@ -156,7 +159,7 @@ func (m *Member) expire(ctx context.Context, why error) {
 
 func (m *Member) lose(ctx context.Context, why error) {
 	held := len(m.running) > 0
-	m.id, m.generation, m.running = "", -1, nil
+	m.id, m.generation, m.running, m.owners = "", -1, nil, nil
 	if held {
 		m.cfg.OnLost(ctx, why)
 	}
@@ -206,6 +209,7 @@ func (m *Member) sync(ctx context.Context, join *kmsg.JoinGroupResponse) (assign
 	req := kmsg.NewPtrSyncGroupRequest()
 	req.Group, req.MemberID, req.Generation = m.cfg.Group, m.id, m.generation
 	ptype := "connect"
+	m.owners = nil
 	req.ProtocolType, req.Protocol = &ptype, join.Protocol
 	if join.LeaderID == m.id {
 		plan, err := m.lead(ctx, join)
@@ -234,14 +238,14 @@ func (m *Member) lead(ctx context.Context, join *kmsg.JoinGroupResponse) ([]kmsg
 	if join.Protocol != nil && *join.Protocol == "sessioned" {
 		version = versionSessioned
 	}
-	current := map[string][]assign.Unit{}
+	current, urls := map[string][]assign.Unit{}, map[string]string{}
 	var highest int64
 	for _, j := range join.Members {
 		meta, err := decodeMetadata(j.ProtocolMetadata)
 		if err != nil {
 			return nil, fmt.Errorf("member %s: %w", j.MemberID, err)
 		}
-		current[j.MemberID] = meta.Current
+		current[j.MemberID], urls[j.MemberID] = meta.Current, meta.URL
 		highest = max(highest, meta.ConfigOffset)
 	}
 	if m.cfg.View.Offset() < highest {
@@ -255,6 +259,7 @@ func (m *Member) lead(ctx context.Context, join *kmsg.JoinGroupResponse) ([]kmsg
 		code = configMismatch
 	} else {
 		plans, _ = assign.Compute(current, m.cfg.View.Configured())
+		m.owners = owners(current, plans, urls)
 	}
 	out := make([]kmsg.SyncGroupRequestGroupAssignment, 0, len(current))
 	for id := range current {
@@ -267,6 +272,22 @@ func (m *Member) lead(ctx context.Context, join *kmsg.JoinGroupResponse) ([]kmsg
 		out = append(out, ga)
 	}
 	return out, nil
+}
+
+// owners tells where each unit runs after a round.
+func owners(current map[string][]assign.Unit, plans map[string]assign.Plan, urls map[string]string) map[assign.Unit]string {
+	out := map[assign.Unit]string{}
+	for id, units := range current {
+		for _, u := range units {
+			if !slices.Contains(plans[id].Revoke, u) {
+				out[u] = urls[id]
+			}
+		}
+		for _, u := range plans[id].Add {
+			out[u] = urls[id]
+		}
+	}
+	return out
 }
 
 // heartbeats beats until the coordinator, Rejoin or ctx ends the generation. Failures to reach the coordinator are

@@ -13,6 +13,7 @@ import (
 	"github.com/penstockio/penstock/runtime"
 	"github.com/penstockio/penstock/worker/assign"
 	"github.com/penstockio/penstock/worker/group"
+	"github.com/penstockio/penstock/worker/peer"
 	"github.com/penstockio/penstock/worker/topics"
 )
 
@@ -35,6 +36,7 @@ type Herder struct {
 	events chan func()
 	status *statusWriter
 	write  sync.Mutex // I3
+	peers  *peer.Client
 
 	rejoin  func()
 	stopped chan struct{}
@@ -49,12 +51,13 @@ type Herder struct {
 	started    bool
 	lost       error
 	generation int32
+	place      place
 }
 
 // New makes a herder; Changed may be given to the config topic at once, Run decides.
 func New(log *slog.Logger) *Herder {
 	return &Herder{
-		events: make(chan func(), 256), stopped: make(chan struct{}), rejoin: func() {},
+		events: make(chan func(), 256), peers: peer.NewClient(), stopped: make(chan struct{}), rejoin: func() {},
 		owned: map[assign.Unit]bool{}, runners: map[string]*runtime.Runner{}, closing: map[string]int{}, Config: Config{Log: log},
 	}
 }
@@ -86,6 +89,7 @@ func (h *Herder) Run(ctx context.Context) {
 	}
 	h.status.close()
 	<-writer
+	h.peers.Close()
 }
 
 // post runs f on the loop; it waits only while the loop is behind, and drops f when it has ended.
@@ -148,6 +152,7 @@ func (h *Herder) OnAssigned(ctx context.Context, a group.Assigned) {
 	h.post(func() {
 		h.mu.Lock()
 		h.started, h.lost = true, nil
+		h.place = place{leader: a.Leader, leaderURL: a.LeaderURL, owners: a.Owners}
 		h.generation = max(a.Generation, h.Statuses.HighestGeneration())
 		h.status.setGeneration(h.generation)
 		h.mu.Unlock()
@@ -164,6 +169,9 @@ func (h *Herder) OnAssigned(ctx context.Context, a group.Assigned) {
 			h.align(name)
 		}
 		h.forgetGone(a.Leader)
+		if a.Leader {
+			h.renewKey()
+		}
 		h.settle(a.Revoke, done)
 	})
 	select {
@@ -198,7 +206,7 @@ func (h *Herder) OnLost(_ context.Context, why error) {
 	h.post(func() {
 		h.Log.Warn("this worker lost its place in the group; its connectors stop until it has joined again", "error", why)
 		h.mu.Lock()
-		h.lost = why
+		h.lost, h.place = why, place{}
 		h.mu.Unlock()
 		var revoked []assign.Unit
 		for u := range h.owned {

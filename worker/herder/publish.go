@@ -2,10 +2,15 @@ package herder
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"maps"
+	"net/http"
 	"time"
 
+	"github.com/penstockio/penstock/rest/api"
 	"github.com/penstockio/penstock/worker/assign"
+	"github.com/penstockio/penstock/worker/peer"
 	"github.com/penstockio/penstock/worker/topics"
 )
 
@@ -52,23 +57,99 @@ func (h *Herder) owns(name string) bool {
 	}
 }
 
+// publish writes the tasks, or has the leader write them.
 func (h *Herder) publish(ctx context.Context, name string, from map[string]string, tasks []map[string]string) error {
-	h.write.Lock()
-	defer h.write.Unlock()
 	k, ok := h.Configs.Get(name)
-	if !ok {
-		return nil // deleted meanwhile
+	if !ok || !maps.Equal(k.Config, from) {
+		return nil // deleted or changed meanwhile
 	}
 	stored := make([]map[string]string, len(tasks))
 	for i, t := range tasks {
 		stored[i] = storedTask(from, t)
 	}
-	same := len(stored) == len(k.Tasks) && !k.Inconsistent && maps.Equal(k.Applied, from)
-	for i := 0; same && i < len(stored); i++ {
-		same = maps.Equal(stored[i], k.Tasks[i])
-	}
-	if same || k.Target == topics.Stopped {
+	if sameTasks(k, stored) || k.Target == topics.Stopped {
 		return nil
 	}
-	return h.Configs.PutTasks(ctx, name, stored)
+	leader, err := h.Leader(ctx)
+	if err != nil {
+		return err
+	}
+	if leader == "" {
+		return h.writeTasks(ctx, name, stored)
+	}
+	key, have := h.Configs.SessionKey()
+	if !have {
+		return errNoKey
+	}
+	return h.peers.PutTasks(ctx, leader, key, name, stored)
+}
+
+var errNoKey = errors.New("the group's session key has not been read yet")
+
+// sameTasks tells that these tasks, made from the present configuration, are in force already.
+func sameTasks(k topics.Connector, tasks []map[string]string) bool {
+	same := len(tasks) == len(k.Tasks) && !k.Inconsistent && maps.Equal(k.Applied, k.Config)
+	for i := 0; same && i < len(tasks); i++ {
+		same = maps.Equal(tasks[i], k.Tasks[i])
+	}
+	return same
+}
+
+// writeTasks is the leader's part.
+func (h *Herder) writeTasks(ctx context.Context, name string, tasks []map[string]string) error {
+	end, err := h.beginWrite()
+	if err != nil {
+		return err
+	}
+	defer end()
+	k, ok := h.Configs.Get(name)
+	switch {
+	case !ok:
+		return notFound(name)
+	case k.Target == topics.Stopped && len(tasks) > 0:
+		return api.Errorf(http.StatusBadRequest, "Connector %s is stopped and has no tasks", name)
+	case sameTasks(k, tasks):
+		return nil
+	}
+	return h.Configs.PutTasks(ctx, name, tasks)
+}
+
+// PutTasks takes a connector's tasks from the worker that runs it; body is what was signed.
+func (h *Herder) PutTasks(ctx context.Context, name string, header http.Header, body []byte) error {
+	key, have := h.Configs.SessionKey()
+	if err := peer.Verify(key, have, header, body); err != nil {
+		return err
+	}
+	var tasks []map[string]string
+	if err := json.Unmarshal(body, &tasks); err != nil {
+		return api.Errorf(http.StatusBadRequest, "decoding the tasks of connector %s: %v", name, err)
+	}
+	if leader, err := h.Leader(ctx); err != nil {
+		return err
+	} else if leader != "" {
+		return api.Errorf(http.StatusConflict, "Cannot complete request because of a conflicting operation (e.g. worker rebalance): the leader is %s", leader)
+	}
+	return h.writeTasks(ctx, name, tasks)
+}
+
+// keyTTL is inter.worker.key.ttl.ms: after so long the leader makes another session key.
+const keyTTL = time.Hour
+
+// renewKey makes a session key if there is none or it is old, off the loop; the leader does it.
+func (h *Herder) renewKey() {
+	if k, have := h.Configs.SessionKey(); have && time.Since(k.Created) < keyTTL && k.Algorithm == peer.Algorithm {
+		return
+	}
+	go func() {
+		ctx, cancel := context.WithTimeout(h.runCtx, publishTimeout)
+		defer cancel()
+		h.write.Lock()
+		defer h.write.Unlock()
+		if k, have := h.Configs.SessionKey(); have && time.Since(k.Created) < keyTTL && k.Algorithm == peer.Algorithm {
+			return
+		}
+		if err := h.Configs.PutSessionKey(ctx, peer.NewKey(time.Now())); err != nil && h.runCtx.Err() == nil {
+			h.Log.Warn("writing a new session key failed; the next round tries again", "error", err)
+		}
+	}()
 }

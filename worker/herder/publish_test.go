@@ -57,6 +57,9 @@ func TestTasksArePublishedAgain(t *testing.T) {
 		}
 	}
 	h.post(func() { h.owned[assign.Unit{Connector: "mine", Task: assign.ConnectorUnit}] = true })
+	h.mu.Lock()
+	h.started, h.place = true, place{leader: true}
+	h.mu.Unlock()
 	if !h.owns("mine") || h.owns("another's") {
 		t.Fatal("ownership is not what the loop was told")
 	}

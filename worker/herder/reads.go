@@ -15,6 +15,9 @@ import (
 // ServerInfo says what this node is.
 func (h *Herder) ServerInfo() api.ServerInfo { return h.Config.Info }
 
+// CatchUp waits until this node's view has all that was written before.
+func (h *Herder) CatchUp(ctx context.Context) error { return h.Configs.ReadToEnd(ctx) }
+
 // Connectors lists the names.
 func (h *Herder) Connectors() []string { return h.Configs.Names() }
 

@@ -56,11 +56,15 @@ func (h *Herder) beginWrite() (end func(), err error) {
 	lost := h.lost
 	h.mu.Unlock()
 	if lost != nil {
-		return nil, api.Errorf(http.StatusInternalServerError,
-			"This worker is out of its group, so nothing was changed; try again when /health is healthy: %v", lost)
+		return nil, outOfGroup(lost)
 	}
 	h.write.Lock()
 	return h.write.Unlock, nil
+}
+
+func outOfGroup(why error) error {
+	return api.Errorf(http.StatusInternalServerError,
+		"This worker is out of its group, so nothing was changed; try again when /health is healthy: %v", why)
 }
 
 func initialState(s string) (topics.TargetState, error) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/penstockio/penstock/runtime/kafka"
 	"github.com/penstockio/penstock/runtime/kafka/table"
+	"github.com/penstockio/penstock/worker/peer"
 )
 
 // TargetState is what the user asked a connector to be.
@@ -66,6 +67,7 @@ type Config struct {
 	conns    map[string]*Connector
 	targets  map[string]TargetState
 	staged   map[string]map[int]map[string]string
+	session  peer.Key
 	live     bool // replay is over: changes are told
 	onChange func(Change)
 }
@@ -216,6 +218,11 @@ func (c *Config) applyLocked(key string, value []byte) (Change, bool) {
 	}
 	if n, ok := strings.CutPrefix(key, "restart-connector-"); ok {
 		return c.applyRestart(n, value)
+	}
+	if key == sessionKey && value != nil {
+		if err := c.applySessionKey(value); err != nil {
+			c.log.Warn("ignoring a session key that cannot be read", "error", err)
+		}
 	}
 	return Change{}, false
 }

@@ -1,0 +1,183 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/penstockio/penstock/rest/api"
+)
+
+// How long a call waits for a group that is just sorting itself out, and between two looks.
+const (
+	forwardPatience = 60 * time.Second
+	forwardPause    = 200 * time.Millisecond
+)
+
+// conflict is what is answered when the group did not settle meanwhile; clients know the literal.
+const conflict = "Cannot complete request because of a conflicting operation (e.g. worker rebalance)"
+
+// forwardKey is the query parameter by which calls between workers count their hops, as Kafka Connect's do: absent, then
+// true, then false; a fourth worker is never asked.
+const forwardKey = "forward"
+
+// newPeers makes the client for other workers. Its calls end with the contexts they are given.
+func newPeers() *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+			MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second, ResponseHeaderTimeout: requestTimeout,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// forwarded makes a handler's calls be answered by the worker that to names. While the group changes nobody may be named, or
+// one that is gone: then the call waits and looks again, within forwardPatience, instead of failing.
+func (s *Server) forwarded(to func(*gin.Context) (string, error)) func(gin.HandlerFunc) gin.HandlerFunc {
+	return func(handle gin.HandlerFunc) gin.HandlerFunc {
+		return func(c *gin.Context) {
+			body, err := io.ReadAll(c.Request.Body)
+			if err != nil {
+				failWith(c, api.Errorf(http.StatusRequestEntityTooLarge, "reading the request's body: %v", err))
+				return
+			}
+			ctx, cancel := context.WithTimeout(c.Request.Context(), forwardPatience)
+			defer cancel()
+			tick := time.NewTicker(forwardPause)
+			defer tick.Stop()
+			for {
+				peer, err := to(c)
+				if err == nil && peer == "" {
+					c.Request.Body = io.NopCloser(bytes.NewReader(body))
+					handle(c)
+					return
+				}
+				if err == nil {
+					if err = s.passOn(ctx, c, peer, body); err == nil {
+						return
+					}
+				}
+				var final *api.Error
+				if errors.As(err, &final) {
+					failWith(c, final)
+					return
+				}
+				if c.Query(forwardKey) != "" { // whoever asked first waits and asks again
+					fail(c, http.StatusConflict, conflict+": "+err.Error())
+					return
+				}
+				select {
+				case <-tick.C:
+				case <-ctx.Done():
+					fail(c, http.StatusConflict, conflict+": "+err.Error())
+					return
+				}
+			}
+		}
+	}
+}
+
+// passOn has another worker answer. An error means that the call certainly did nothing there, so that it may be made again.
+func (s *Server) passOn(ctx context.Context, c *gin.Context, peer string, body []byte) error {
+	hop, ok := map[string]string{"": "true", "true": "false"}[c.Query(forwardKey)]
+	if !ok {
+		return errors.New("the call was passed on twice already")
+	}
+	q := c.Request.URL.Query()
+	q.Set(forwardKey, hop)
+	to := strings.TrimSuffix(peer, "/") + c.Request.URL.EscapedPath() + "?" + q.Encode()
+	req, err := http.NewRequestWithContext(ctx, c.Request.Method, to, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	for _, h := range []string{"Content-Type", "Authorization"} {
+		if v := c.GetHeader(h); v != "" {
+			req.Header.Set(h, v)
+		}
+	}
+	resp, err := s.peers.Do(req)
+	if err != nil {
+		var op *net.OpError
+		if errors.As(err, &op) && op.Op == "dial" {
+			return err
+		}
+		fail(c, http.StatusInternalServerError, "Forwarding the request to "+peer+" failed; the operation may still take effect: "+err.Error())
+		return nil
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	if err != nil {
+		fail(c, http.StatusInternalServerError, "Reading the answer of "+peer+" failed; the operation may still take effect: "+err.Error())
+		return nil
+	}
+	if unsettled(resp.StatusCode, b) {
+		return errors.New(peer + " answered: " + string(b))
+	}
+	if resp.StatusCode < 300 {
+		if err := s.worker.CatchUp(ctx); err != nil { // the write is done; what is read here may lag
+			s.log.Warn("reading what another worker wrote failed", "error", err)
+		}
+	}
+	if at, err := url.Parse(resp.Header.Get("Location")); err == nil && at.Path != "" {
+		c.Header("Location", "http://"+c.Request.Host+at.EscapedPath())
+	}
+	if len(b) == 0 {
+		c.Status(resp.StatusCode)
+		c.Writer.WriteHeaderNow()
+		return nil
+	}
+	c.Data(resp.StatusCode, "application/json", b)
+	return nil
+}
+
+// unsettled tells an answer of a worker whose place in the group is just changing: nothing was done.
+func unsettled(status int, body []byte) bool {
+	return status == http.StatusConflict && bytes.Contains(body, []byte(conflict)) || status == http.StatusServiceUnavailable
+}
+
+// putTasks is the call by which a worker hands a connector's tasks to the leader.
+func (s *Server) putTasks(c *gin.Context) {
+	body, err := io.ReadAll(c.Request.Body)
+	if err != nil {
+		failWith(c, api.Errorf(http.StatusRequestEntityTooLarge, "reading the request's body: %v", err))
+		return
+	}
+	ctx, cancel := within(c, requestTimeout)
+	defer cancel()
+	if err := s.worker.PutTasks(ctx, param(c, "name"), c.Request.Header, body); err != nil {
+		failWith(c, err)
+		return
+	}
+	c.Status(http.StatusNoContent)
+	c.Writer.WriteHeaderNow()
+}
+
+// owner names who must answer a restart: the leader if it concerns more than one unit, else the unit's owner.
+func (s *Server) owner(c *gin.Context) (string, error) {
+	ctx, name := c.Request.Context(), param(c, "name")
+	id := api.TaskID{Connector: name, Task: -1}
+	if n := c.Param("task"); n != "" {
+		task, err := strconv.Atoi(param(c, "task"))
+		if err != nil {
+			return "", nil // the handler says what is wrong
+		}
+		id.Task = task
+	} else if q := c.Request.URL.Query(); q.Get("includeTasks") == "true" || q.Get("onlyFailed") == "true" {
+		return s.worker.Leader(ctx)
+	}
+	tasks, err := s.worker.Tasks(name)
+	if err != nil || id.Task >= len(tasks) || id.Task < -1 {
+		return "", nil // as above
+	}
+	return s.worker.Owner(ctx, id)
+}
