@@ -49,6 +49,7 @@ type place struct {
 // maintenance makes compaction, retention and the scrubber work all the time.
 var maintenance = map[string]string{
 	"log.cleaner.backoff.ms": "150", "log.retention.check.interval.ms": "200", "log.scrub.io.max.bytes.per.second": "1048576",
+	"log.cleaner.min.dirty.bytes": "1", "message.max.bytes": "65536", "log.segment.bytes": "1048576", // so that there is something to do
 }
 
 // times is how often the harness crashes the broker.

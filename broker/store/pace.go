@@ -13,6 +13,9 @@ type pace struct {
 	free time.Time // when what was taken so far is paid for
 }
 
+// shortest is the least that is waited for: many small takes are paid for together.
+const shortest = 5 * time.Millisecond
+
 // take waits until n more bytes may be moved.
 func (p *pace) take(ctx context.Context, n int) error {
 	if err := ctx.Err(); err != nil || p.rate <= 0 {
@@ -26,7 +29,7 @@ func (p *pace) take(ctx context.Context, n int) error {
 	wait := p.free.Sub(now)
 	p.free = p.free.Add(time.Duration(float64(n) / float64(p.rate) * float64(time.Second)))
 	p.mu.Unlock()
-	if wait <= 0 {
+	if wait < shortest {
 		return nil
 	}
 	t := time.NewTimer(wait)

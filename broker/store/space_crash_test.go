@@ -84,7 +84,7 @@ func TestPowerCutsWhileMaintained(t *testing.T) {
 	} {
 		queues = append(queues, m.open(p))
 	}
-	rounds := 20
+	rounds := 12
 	if testing.Short() {
 		rounds = 6
 	}
