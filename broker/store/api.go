@@ -120,6 +120,8 @@ type Machine interface {
 	Load(db *index.DB) error // once, before the replay
 	Apply(f commitlog.Frame, b *index.Batch) error
 	Snapshot(at *index.Snapshot, w io.Writer) error
+	// Restore puts back what Snapshot wrote. It must take every version there ever was: the log may not hold what came
+	// before a snapshot any more.
 	Restore(version uint8, r io.Reader, newBatch func() *index.Batch) error
 }
 

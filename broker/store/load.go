@@ -140,7 +140,12 @@ func (s *Store) load(ctx context.Context, cp index.Checkpoint, rec commitlog.Rec
 	}
 	if restored {
 		s.apply.restoring = false
-		return s.apply.raiseTimes()
+		if err := s.apply.raiseTimes(); err != nil {
+			return err
+		}
+	}
+	for _, d := range s.missing() {
+		s.noteDamage(d)
 	}
 	return nil
 }

@@ -38,10 +38,10 @@ func (s *Store) OffsetAt(ctx context.Context, q queue.ID, ms int64) (offset, at 
 func (s *Store) unmoved(f func() (int64, int64, error)) (offset, at int64, err error) {
 	for range goneTries {
 		if offset, at, err = f(); !errors.Is(err, commitlog.ErrGone) {
-			break
+			return offset, at, err
 		}
 	}
-	return offset, at, err
+	return -1, -1, &commitlog.CorruptError{File: s.dir, Reason: "a batch that is looked for is in no segment: " + err.Error()}
 }
 
 func (s *Store) offsetAt(ctx context.Context, q queue.ID, ms int64) (offset, at int64, err error) {

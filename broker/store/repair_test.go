@@ -254,3 +254,31 @@ func TestRepairGivesNoOffsetTwice(t *testing.T) {
 		o.IndexFS = vfs.NewMem()
 	}
 }
+
+// TestMissingSegmentIsNamed: with its index the store starts without a segment below the checkpoint, and says what is lost.
+func TestMissingSegmentIsNamed(t *testing.T) {
+	d, x, o := filled(t)
+	_, file, _ := place(t, o, 2, 3)
+	if err := d.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	o.IndexFS = x
+	s := start(t, "/data", o)
+	for range 2 {
+		var e *StorageError
+		if err := s.Health(); !errors.As(err, &e) || e.Reason != Damaged || !strings.Contains(err.Error(), file) {
+			t.Fatal(err)
+		}
+		if err := s.Scrub(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	res, err := s.Read(context.Background(), 1<<20, Cursor{Queue: 2, Offset: 3, MaxBytes: 1 << 20}, Cursor{Queue: 2, Offset: 30, MaxBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Release()
+	if !errors.As(res.Parts[0].Err, new(*commitlog.CorruptError)) || res.Parts[1].Err != nil {
+		t.Fatal(res.Parts[0].Err, res.Parts[1].Err)
+	}
+}

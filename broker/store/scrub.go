@@ -3,10 +3,12 @@ package store
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/penstockio/penstock/broker/commitlog"
+	"github.com/penstockio/penstock/broker/index"
 )
 
 // scrubEvery is how often everything is read and checked, if there is time enough for it.
@@ -42,6 +44,9 @@ func (s *Store) scrubLoop(ctx context.Context) {
 // Scrub checks every frame of all sealed segments, at the scrubber's pace.
 func (s *Store) Scrub(ctx context.Context) error {
 	found := map[string]commitlog.Damage{}
+	for _, d := range s.missing() {
+		found[fmt.Sprint(d.File, d.From)] = d
+	}
 	for _, log := range []*commitlog.Log{s.log, s.cold} {
 		for _, sg := range s.sealed(log, log.Durable()) {
 			r, err := log.VerifySegment(sg.First, func(n int) error {
@@ -65,6 +70,25 @@ func (s *Store) Scrub(ctx context.Context) error {
 	s.scrub.mu.Unlock()
 	s.m.lastScrub.SetToCurrentTime()
 	return nil
+}
+
+// missing lists segments that are not there though batches live in them. Removing segments is how space is made, so the log
+// alone can't tell.
+func (s *Store) missing() (list []commitlog.Damage) {
+	for id, live := range s.lives.all() {
+		log, dir := s.log, filepath.Join(s.dir, "log")
+		if id.store == index.StoreCold {
+			log, dir = s.cold, s.coldDir()
+		}
+		if _, ok := log.SegmentOf(id.first); ok || len(list) >= keepDamage {
+			continue
+		}
+		list = append(list, commitlog.Damage{
+			File: filepath.Join(dir, fmt.Sprintf("%020d.log", id.first)), From: id.first, To: id.first,
+			Reason: fmt.Sprintf("the segment is missing, and with it %d bytes of records", live),
+		})
+	}
+	return list
 }
 
 // noteDamage remembers a damaged place, and says it once.

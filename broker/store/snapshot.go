@@ -34,7 +34,8 @@ const (
 // queuesPrefix stands for the queues' own keys in snapshots: they come as one more machine.
 const queuesPrefix = index.PrefixHead
 
-// queuesVersion is the version of the queues' keys.
+// queuesVersion is the version of the queues' keys. It grows with every change of their values' forms, and Restore then
+// brings the older ones into the new form: the segments that would give them are gone.
 const queuesVersion = 1
 
 // queueKeys are the prefixes of the queues' own state. Batches and shares are not among them: they come from the
