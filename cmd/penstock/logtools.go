@@ -40,7 +40,7 @@ func logCommand() *cobra.Command {
 		Use: "repair", Short: "Take damaged places out of the log", Args: cobra.NoArgs,
 		Long: "Makes a log usable that the broker refuses as damaged. Restoring it from a copy is better: what is damaged is lost\n" +
 			"for good here. The bytes are kept under log/lost/, and records that were there become a gap in the offsets of\n" +
-			"their partitions, which is reported. The index is rebuilt at the next start.\n\n" +
+			"their partitions, which is reported. Then the index is rebuilt.\n\n" +
 			"Without --yes it only shows what it would do.",
 		RunE: run(func(ctx context.Context, out io.Writer, log *slog.Logger) error {
 			return logRepair(ctx, out, log, *dir, yes)
@@ -112,9 +112,9 @@ func logRepair(ctx context.Context, out io.Writer, log *slog.Logger, dir string,
 		}
 		return err
 	}
-	r, err := store.Repair(ctx, dir, store.Options{}, log)
+	r, names, err := broker.Repair(ctx, dir, log)
 	if err != nil {
-		return fmt.Errorf("repairing %s: %w", dir, err)
+		err = fmt.Errorf("repairing %s: %w", dir, err)
 	}
 	for _, m := range append(r.Log, r.Cold...) {
 		fmt.Fprintln(out, "taken out:", m.Damage)
@@ -126,12 +126,19 @@ func logRepair(ctx context.Context, out io.Writer, log *slog.Logger, dir string,
 		fmt.Fprintf(out, "filled: log positions %d to %d, whose segment file was missing\n", g[0], g[1])
 	}
 	for _, g := range r.Lost {
-		fmt.Fprintf(out, "lost: offsets %d to %d of queue %d\n", g.From, g.To-1, g.Queue)
+		name, ok := names[g.Queue]
+		if !ok {
+			name = fmt.Sprint("a deleted partition, queue ", g.Queue)
+		}
+		fmt.Fprintf(out, "lost: offsets %d to %d of %s\n", g.From, g.To-1, name)
 	}
-	if r.History == 0 {
+	switch {
+	case err != nil:
+		return err
+	case r.History == 0:
 		fmt.Fprintln(out, "nothing is damaged")
-		return nil
+	default:
+		fmt.Fprintf(out, "the index was rebuilt; history is now %d\n", r.History)
 	}
-	fmt.Fprintf(out, "history is now %d; the index is rebuilt at the next start\n", r.History)
 	return nil
 }
