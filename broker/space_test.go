@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -13,7 +14,10 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/penstockio/penstock/broker/index"
 )
 
 // drained is what a consumer of committed records sees of a topic, in order.
@@ -50,6 +54,31 @@ func drained(t *testing.T, b *Broker, topic string) []string {
 	return out
 }
 
+// machineKeys is the state of all machines and queues as the index of a stopped broker has it.
+func machineKeys(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	db, err := index.Open(index.Options{Dir: filepath.Join(dir, "index"), MemTableBytes: 1 << 20, CacheBytes: 1 << 20, Log: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	it, err := db.Iter([]byte{0}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ok := it.First(); ok; ok = it.Next() {
+		switch index.Prefix(it.Key()[0]) {
+		case index.PrefixCheckpoint, index.PrefixBatch, index.PrefixSegment: // they hold places, and hints that may differ
+		default:
+			out[string(it.Key())] = string(it.Value())
+		}
+	}
+	if err := errors.Join(it.Close(), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 // TestSpaceComesBack: under retention, compaction and transactions the log's first segments go, by the broker's own
 // doing; after its index is lost as well, topics, settings, groups and records are what they were.
 func TestSpaceComesBack(t *testing.T) {
@@ -73,6 +102,9 @@ func TestSpaceComesBack(t *testing.T) {
 		if _, err := adm.CreateTopic(t.Context(), 1, 1, own, name); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := cl.ProduceSync(t.Context(), &kgo.Record{Topic: "table", Value: []byte("no key")}).FirstErr(); !errors.Is(err, kerr.InvalidRecord) {
+		t.Fatalf("a record without a key in a compacted topic: %v", err)
 	}
 	tcl := client(t, b, kgo.TransactionalID("writer"))
 	value := make([]byte, 2000)
@@ -149,11 +181,21 @@ func TestSpaceComesBack(t *testing.T) {
 		t.Fatalf("%v", seen)
 	}
 	stop(t, b)
+	keys := machineKeys(t, dir)
 	if err := os.RemoveAll(filepath.Join(dir, "index")); err != nil {
 		t.Fatal(err)
 	}
 	if err := Reindex(t.Context(), dir, quiet()); err != nil {
 		t.Fatal(err)
+	}
+	rebuilt := machineKeys(t, dir)
+	for k, v := range keys {
+		if rebuilt[k] != v {
+			t.Errorf("key %q = %q, rebuilt %q", k, v, rebuilt[k])
+		}
+	}
+	if len(rebuilt) != len(keys) || len(keys) < 10 {
+		t.Fatalf("%d keys, rebuilt %d", len(keys), len(rebuilt))
 	}
 	b = start(t, dir, set)
 	if after := state(); !reflect.DeepEqual(before, after) {
