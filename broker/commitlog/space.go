@@ -33,25 +33,36 @@ func (l *Log) SegmentOf(pos int64) (Segment, bool) {
 }
 
 // Remove deletes a sealed segment, all of whose content is kept elsewhere or by nobody. Who reads from it gets ErrGone.
+// With an error the segment is still one of the log's. Only one goroutine may remove.
 func (l *Log) Remove(first int64) error {
-	l.segMu.Lock()
+	l.segMu.RLock()
 	i := slices.IndexFunc(l.segs, func(s *segment) bool { return s.first == first })
 	if i < 0 || l.segs[i].end() > l.durable.Load() {
-		l.segMu.Unlock()
+		l.segMu.RUnlock()
 		return fmt.Errorf("removing the log segment at %d: it is not there or still written to", first)
 	}
 	s := l.segs[i]
-	l.segs = slices.Delete(slices.Clone(l.segs), i, i+1)
-	l.m.segments.Set(float64(len(l.segs)))
-	l.segMu.Unlock()
-	s.mu.Lock()
-	s.gone = true
-	s.mu.Unlock()
-	if err := errors.Join(s.close(), ignoreMissing(l.fs.Remove(s.path))); err != nil {
+	l.segMu.RUnlock()
+	s.setGone(true)
+	if err := ignoreMissing(l.fs.Remove(s.path)); err != nil {
+		s.setGone(false)
 		return fmt.Errorf("removing the log segment %s: %w", s.path, err)
 	}
+	l.segMu.Lock()
+	l.segs = slices.DeleteFunc(slices.Clone(l.segs), func(x *segment) bool { return x == s })
+	l.m.segments.Set(float64(len(l.segs)))
+	l.segMu.Unlock()
 	l.m.removed.Inc()
-	return l.fs.SyncDir(l.dir)
+	if err := errors.Join(s.close(), l.fs.SyncDir(l.dir)); err != nil {
+		return fmt.Errorf("removing the log segment %s: %w", s.path, err)
+	}
+	return nil
+}
+
+func (s *segment) setGone(gone bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gone = gone
 }
 
 func ignoreMissing(err error) error {
