@@ -16,6 +16,7 @@ import (
 // cleanState is what the last look at a compacted queue found. It is only a memory: without it the queue is looked at.
 type cleanState struct {
 	high    int64 // the queue's end then
+	policy  Policy
 	again   int64 // when to look again even if nothing was appended, Unix ms; 0: no need
 	horizon int64 // when a tombstone's time is over, 0 if none waits
 	dirty
@@ -58,7 +59,7 @@ func (s *Store) Compact(ctx context.Context) error {
 func (s *Store) compactIfDue(ctx context.Context, q queue.ID, st *queue.State, p Policy, now int64) error {
 	was := s.cleaning[q]
 	timeUp := was.horizon != 0 && now >= was.horizon
-	if was.high == st.High && !timeUp && (was.again == 0 || now < was.again) {
+	if was.high == st.High && was.policy == p && !timeUp && (was.again == 0 || now < was.again) {
 		return nil
 	}
 	d, err := s.waiting(q, st, p, now, was.dirty)
@@ -67,7 +68,7 @@ func (s *Store) compactIfDue(ctx context.Context, q queue.ID, st *queue.State, p
 	}
 	late := p.MaxLagMs > 0 && now-p.MaxLagMs > 0 && d.bytes > 0 && d.first < now-p.MaxLagMs
 	much := d.bytes >= s.o.CompactFloor && d.bytes*1000 >= int64(p.Dirty)*(d.bytes+d.other)
-	is := cleanState{high: st.High, again: d.later, horizon: was.horizon, dirty: d}
+	is := cleanState{high: st.High, policy: p, again: d.later, horizon: was.horizon, dirty: d}
 	if p.MaxLagMs > 0 && d.bytes > 0 && d.first+p.MaxLagMs > d.first {
 		is.again = soonest(is.again, d.first+p.MaxLagMs+1)
 	}

@@ -240,3 +240,28 @@ func TestTombstonesGo(t *testing.T) {
 		t.Fatal(list, err)
 	}
 }
+
+// TestNewPolicyIsLookedAt: a topic that becomes compacted, or is to be compacted sooner, is, though nothing is appended.
+func TestNewPolicyIsLookedAt(t *testing.T) {
+	s, now := clocked(t)
+	p := Policy{Delete: true, RetentionMs: -1, RetentionBytes: -1, TombstoneMs: 1 << 40}
+	open(t, s, p, 1)
+	for i := range 4 {
+		put(t, s, 1, at(t, now.UnixMilli(), "k", fmt.Sprint(i)))
+	}
+	for _, c := range []struct {
+		change func()
+		left   int
+	}{
+		{func() {}, 4},
+		{func() { p.Compact, p.MinLagMs = true, 3600_000 }, 4},
+		{func() { p.MinLagMs = 0 }, 2},
+	} {
+		c.change()
+		open(t, s, p, 1)
+		compactNow(t, s)
+		if got := offsets(t, s, 1); len(got) != c.left {
+			t.Fatalf("%+v: %v", p, got)
+		}
+	}
+}
