@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/penstockio/penstock/broker/batch"
-	"github.com/penstockio/penstock/broker/commitlog"
 	"github.com/penstockio/penstock/broker/compact"
 	"github.com/penstockio/penstock/broker/index"
 	"github.com/penstockio/penstock/broker/queue"
@@ -266,38 +265,6 @@ func (s *Store) newestOf(q queue.ID, id, base int64) (bool, error) {
 	}
 	p, err := queue.DecodeProducer(v)
 	return err == nil && p.N > 0 && p.Batches[p.N-1].Base == base, err
-}
-
-// put replaces a batch by what is left of it, nil for nothing.
-func (m *mover) put(q queue.ID, e *index.Entry, b batch.Batch) error {
-	at, err := m.s.appendTime(e)
-	if err != nil {
-		return err
-	}
-	size := int64(rangeBytes)
-	if b != nil {
-		size += commitlog.FrameSize(commitlog.CopiedSize(len(b)))
-	}
-	if m.bytes+size > min(roundBytes, m.s.cold.MaxGroup()/2) && len(m.r.ranges) > 0 {
-		if err := m.flush(); err != nil {
-			return err
-		}
-	}
-	m.bytes += size
-	if k := len(m.r.ranges) - 1; k >= 0 && m.r.ranges[k].q == q && m.r.ranges[k].to+1 == e.Base {
-		m.r.ranges[k].to = e.Last
-	} else {
-		m.r.ranges = append(m.r.ranges, span{q, e.Base, e.Last})
-	}
-	if b != nil {
-		to := *e
-		to.Size, to.Count = len(b), b.Count()
-		m.r.copies = append(m.r.copies, copied{ref: commitlog.Ref{Queue: uint32(q), Base: e.Base, MaxTime: e.MaxTime, Time: at}, batch: b, entry: to})
-	}
-	if len(m.r.ranges) >= roundRanges || len(m.r.copies) >= roundCopies {
-		return m.flush()
-	}
-	return nil
 }
 
 // eachBatch reads the batches between two offsets at the pace of maintenance. f says whether to go on.
