@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -27,6 +28,9 @@ var built struct {
 	err error
 	has map[string]bool
 }
+
+// Checker is the name of the plugin of tests: checking-source and checking-sink.
+const Checker = "checker"
 
 // Build builds penstock and the named plugins (file, mysql, …) once a process and gives the folder: penstock in it,
 // plugins in plugins/. Binaries are static, as they are shipped.
@@ -44,7 +48,11 @@ func Build(plugins ...string) (string, error) {
 		if built.has[p] {
 			continue
 		}
-		if err := goBuild(filepath.Join(built.dir, "plugins", "penstock-connector-"+p), "./connectors/"+p+"/plugin"); err != nil {
+		pkg := "./connectors/" + p + "/plugin"
+		if p == Checker {
+			pkg = "./internal/e2e/checker"
+		}
+		if err := goBuild(filepath.Join(built.dir, "plugins", "penstock-connector-"+p), pkg); err != nil {
 			return "", err
 		}
 		built.has[p] = true
@@ -151,6 +159,9 @@ func (s *Penstock) PID() int { return s.p.cmd.Process.Pid }
 
 // Kill ends it with SIGKILL.
 func (s *Penstock) Kill() { s.p.kill() }
+
+// Signal sends it a signal.
+func (s *Penstock) Signal(sig syscall.Signal) { _ = syscall.Kill(s.p.cmd.Process.Pid, sig) }
 
 // Stop ends it with SIGTERM and tells how it ended.
 func (s *Penstock) Stop() error {

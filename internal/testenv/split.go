@@ -12,9 +12,16 @@ type Split struct {
 func NewSplit(t testing.TB, plugins []string, args ...string) *Split {
 	t.Helper()
 	s := &Split{broker: NewBroker(t)} // made first, so stopped after the worker: it commits as it stops
-	s.Penstock = NewPenstock(t, plugins, args...)
-	s.Broker = s.broker.Addr
-	s.node = []string{"worker", "--bootstrap-servers", s.Broker}
+	s.Penstock = NewWorker(t, s.broker.Addr, plugins, args...)
+	return s
+}
+
+// NewWorker makes a `penstock worker` of the broker at an address, not started yet. It is stopped when the test ends.
+func NewWorker(t testing.TB, broker string, plugins []string, args ...string) *Penstock {
+	t.Helper()
+	s := NewPenstock(t, plugins, args...)
+	s.Broker = broker
+	s.node = []string{"worker", "--bootstrap-servers", broker}
 	return s
 }
 
