@@ -290,7 +290,10 @@ func (s *Store) eachBatch(ctx context.Context, q queue.ID, from, to int64, f fun
 			if err := s.pace.take(ctx, e.Size); err != nil {
 				return err
 			}
-			if buf, err = s.readBatch(buf[:0], q, e); err != nil {
+			if buf, err = s.readBatch(buf[:0], q, e); s.damaged(err, e) {
+				continue // left alone
+			}
+			if err != nil {
 				return fmt.Errorf("reading the batch at offset %d: %w", e.Base, err)
 			}
 			if goOn, err := f(e, buf); err != nil || !goOn {

@@ -85,6 +85,9 @@ func (m *mover) batch(q queue.ID, e *index.Entry) error {
 		return err
 	}
 	b, err := m.s.readBatch(nil, q, e)
+	if m.s.damaged(err, e) { // it stays where it is, and with it its segment
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("copying the batch at offset %d of queue %d: %w", e.Base, q, err)
 	}

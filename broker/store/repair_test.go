@@ -282,3 +282,53 @@ func TestMissingSegmentIsNamed(t *testing.T) {
 		t.Fatal(res.Parts[0].Err, res.Parts[1].Err)
 	}
 }
+
+// TestDamageStopsNoWork: a batch that can't be read is left alone; what stands beside it is compacted and moved, and other
+// segments go.
+func TestDamageStopsNoWork(t *testing.T) {
+	ctx := context.Background()
+	d, x := disk.NewMem(), vfs.NewMem()
+	o := memOptions(d, x)
+	o.SegmentBytes, o.MaxMessageBytes = 256<<10, 32<<10
+	s := start(t, "/data", o)
+	open(t, s, Policy{Compact: true, RetentionMs: -1, RetentionBytes: -1, TombstoneMs: 1 << 40}, 1)
+	open(t, s, Policy{Delete: true, RetentionMs: -1, RetentionBytes: 0}, 2)
+	open(t, s, forever, 3)
+	for i := range 100 {
+		put(t, s, 1, at(t, int64(i), fmt.Sprint("k", i%7), "v"))
+		put(t, s, 2, at(t, int64(i), "k", strings.Repeat("x", 20<<10)))
+		put(t, s, 3, at(t, int64(i), "k", fmt.Sprint("stays ", i)))
+	}
+	for q, off := range map[ID]int64{1: 5, 3: 8} {
+		var sc scan
+		if ok, err := sc.seek(s.db, q, off); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		sg, _ := s.log.SegmentOf(sc.e.Position)
+		scribble(t, d, fmt.Sprintf("/data/log/%020d.log", sg.First), 4096+sc.e.Position-sg.First+60, "damage")
+		if err := sc.close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := errors.Join(s.Retain(ctx), s.clean(ctx)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(s.log.Segments()); n != 2 { // the one with the damage, and the one that is written to
+		t.Fatalf("%d segments are left", n)
+	}
+	var e *StorageError
+	if err := s.Health(); !errors.As(err, &e) || e.Reason != Damaged {
+		t.Fatal(err)
+	}
+	for q, want := range map[ID]int{1: 8, 3: 91} { // behind the damaged batch of queue 3, and of queue 1 what is the last of its key
+		from := int64(6)
+		if q == 3 {
+			from = 9
+		}
+		if got := fetched(t, s, q, from); len(got) < want-1 || len(got) > want {
+			t.Fatalf("%d records of queue %d", len(got), q)
+		}
+	}
+}

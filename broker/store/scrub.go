@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -105,6 +106,22 @@ func (s *Store) noteDamage(d commitlog.Damage) {
 	s.scrub.bad[key] = d
 	s.m.damaged.Set(float64(len(s.scrub.bad)))
 	s.l.Error("the log is damaged; what is there can't be read", "file", d.File, "from", d.From, "to", d.To, "reason", d.Reason)
+}
+
+// damaged tells whether a batch could not be read because its bytes are not what was written, or are gone, and takes note.
+func (s *Store) damaged(err error, e *index.Entry) bool {
+	d := commitlog.Damage{From: e.Position, To: e.Position + commitlog.FrameSize(e.Size)}
+	var bad *commitlog.CorruptError
+	switch {
+	case errors.As(err, &bad):
+		d.File, d.Reason = bad.File, bad.Reason
+	case errors.Is(err, commitlog.ErrGone):
+		d.File, d.Reason = s.dir, "no segment holds it"
+	default:
+		return false
+	}
+	s.noteDamage(d)
+	return true
 }
 
 // damage says what of the log is known to be damaged.
