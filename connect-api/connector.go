@@ -30,6 +30,9 @@ type Source[C any] struct {
 	Deleted    func(ctx context.Context, cfg C) error // clean up outside
 	Open       func(ctx context.Context, cfg C, t SourceContext) (SourceTask, error)
 	Boundaries bool // its tasks mark transactions
+	// ExactlyOnce promises that with this configuration a task that begins at a position goes on with exactly the record behind
+	// it: none is lost, none repeated. nil: no promise.
+	ExactlyOnce func(cfg C) bool
 }
 
 // Sink describes a sink connector; C is its configuration. Only Name and Open must be set.
@@ -122,6 +125,8 @@ type Definition struct {
 	Config     *ConfigDef
 	Boundaries bool
 
+	// ExactlyOnce is a source's promise; it is asked only about configurations that are valid.
+	ExactlyOnce func(cfg map[string]string) bool
 	// Validate returns findings about values; those of Config are made before and not repeated. May be nil, as may all but Open….
 	Validate   func(ctx context.Context, cfg map[string]string) ([]Finding, error)
 	Tasks      func(ctx context.Context, cfg map[string]string, max int) ([]map[string]string, error)

@@ -26,6 +26,12 @@ func (s Source[C]) Definition() (*Definition, error) {
 			return s.Watch(ctx, cfg, changed)
 		}
 	}
+	if s.ExactlyOnce != nil {
+		d.ExactlyOnce = func(values map[string]string) bool {
+			cfg, err := DecodeConfig[C](def, values)
+			return err == nil && s.ExactlyOnce(cfg)
+		}
+	}
 	if s.Alter != nil {
 		d.Alter = func(ctx context.Context, values map[string]string, to []Position, dryRun bool) (bool, error) {
 			cfg, err := DecodeConfig[C](def, values)

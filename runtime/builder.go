@@ -7,6 +7,7 @@ import (
 	"maps"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -84,15 +85,34 @@ func (b *builder) source(ctx context.Context, gate *source.Gate, chain *transfor
 		return nil, err
 	}
 	b.closers = append(b.closers, p.Close, func() { b.rt.sources.Forget(b.name, task) })
+	fenced, err := b.rt.clients.Fenced(fmt.Sprintf("connector-positions-%s-%d", b.name, b.id), under(b.spec.Connector, "producer.override."),
+		fmt.Sprintf("%s-%s-%d", b.rt.cfg.Group, b.name, b.id))
+	if err != nil {
+		return nil, err
+	}
+	b.closers = append(b.closers, fenced.Close)
 	topics, err := b.topics(p)
 	if err != nil {
 		return nil, err
 	}
 	return source.Open(ctx, source.Config{
-		Connector: b.name, Plugin: b.plugin.Name, Task: b.id, Props: b.props(), Process: b.proc, Producer: p, Offsets: b.rt.offsets,
+		Connector: b.name, Plugin: b.plugin.Name, Task: b.id, Props: b.props(), Process: b.proc, Producer: p, Fenced: fenced, Offsets: b.rt.offsets,
+		Exact: b.exact(), Lease: b.rt.cfg.Lease,
 		Topics: topics, Chain: chain, Key: key, Value: value, Header: header, Policy: pol, Interval: b.rt.cfg.Interval, Drain: b.rt.cfg.Drain,
 		Metrics: b.rt.sources.Task(b.name, task), Log: b.log,
 	}, gate)
+}
+
+// exact says how the task's transactions end; nil without exactly-once support of the worker.
+func (b *builder) exact() *source.Exact {
+	if !b.rt.cfg.ExactlyOnce {
+		return nil
+	}
+	e := &source.Exact{Boundary: source.Boundary(valueOr(b.spec.Connector[boundaryKey], string(source.PollBoundary)))}
+	if ms, err := strconv.ParseInt(b.spec.Connector[boundaryInterval], 10, 64); err == nil { // validated
+		e.Interval = time.Duration(ms) * time.Millisecond
+	}
+	return e
 }
 
 func (b *builder) sink(ctx context.Context, gate *source.Gate, chain *transform.Chain, key, value convert.Converter, header convert.HeaderConverter, pol *policy.Policy) (*sink.Task, error) {

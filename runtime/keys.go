@@ -84,6 +84,7 @@ func frameworkKeys(sink bool) []connectapi.ConfigKey {
 	keys = append(keys, policy.Defs(sink)...)
 	keys = append(keys, RestartKeys()...)
 	if !sink {
+		keys = append(keys, exactlyOnceKeys()...)
 		keys = append(keys, connectapi.ConfigKey{
 			Name: "topic.creation.groups", Type: connectapi.ListConfig, Default: def(""), Importance: connectapi.Low, Group: "Topic Creation",
 			Width: connectapi.LongWidth, Display: "Topic Creation Groups", Doc: "Groups of settings for topics this connector creates.",

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -42,13 +43,16 @@ func (m *memory) Committed(context.Context, string) ([]connectapi.Position, erro
 	return out, nil
 }
 
-func (m *memory) Put(_ context.Context, _ string, ps []connectapi.Position) error {
+// Records takes note of positions when they are about to be written.
+func (m *memory) Records(_ string, ps []connectapi.Position) ([]*kgo.Record, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	var out []*kgo.Record
 	for _, p := range ps {
 		m.all[p.Partition] = p.Offset
+		out = append(out, &kgo.Record{Topic: "positions", Key: []byte(p.Partition), Value: []byte(p.Offset)})
 	}
-	return nil
+	return out, nil
 }
 
 // stage is a runtime over a fake cluster with the file plugin, and a log of states.
@@ -62,9 +66,11 @@ type stage struct {
 	tasks   []map[string]string
 }
 
-func newStage(t *testing.T) *stage {
+func newStage(t *testing.T) *stage { return newStageWith(t, false) }
+
+func newStageWith(t *testing.T, exactlyOnce bool) *stage {
 	t.Helper()
-	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "lines"))
+	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "lines", "positions"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +94,7 @@ func newStage(t *testing.T) *stage {
 	t.Cleanup(func() { _ = reg.Close() })
 	s := &stage{t: t, seeds: c.ListenAddrs(), offsets: &memory{all: map[connectapi.Partition]connectapi.Offset{}}}
 	s.rt = New(Config{
-		Group: "g", Interval: 50 * time.Millisecond, Session: 6 * time.Second, Drain: 5 * time.Second, TopicsEnable: true,
+		Group: "g", Interval: 50 * time.Millisecond, Session: 6 * time.Second, Drain: 5 * time.Second, TopicsEnable: true, ExactlyOnce: exactlyOnce,
 		Defaults: map[string]string{
 			"key.converter": "org.apache.kafka.connect.storage.StringConverter", "value.converter": "org.apache.kafka.connect.storage.StringConverter",
 		},
@@ -294,6 +300,85 @@ func TestAFailedTaskStaysUntilItIsRestarted(t *testing.T) {
 	r.Set(s.desired(cfg, Started)) // a new configuration mends it
 	s.untilState(0, Running)
 	s.lines(1)
+}
+
+// TestExactlyOnce: records and positions are in the same transactions, at every boundary, through deaths of the plugin; a
+// pause and a stop leave nothing open.
+func TestExactlyOnce(t *testing.T) {
+	for _, boundary := range []string{"poll", "interval"} {
+		t.Run(boundary, func(t *testing.T) {
+			s := newStageWith(t, true)
+			file := filepath.Join(t.TempDir(), "in.txt")
+			cfg := fileSource(file)
+			cfg["transaction.boundary"], cfg["transaction.boundary.interval.ms"] = boundary, "30"
+			r := s.rt.Runner("src", s.callbacks())
+			defer r.Close()
+			var want []string
+			more := func() {
+				n := len(want)
+				for i := range 200 {
+					want = append(want, fmt.Sprint(n+i))
+				}
+				appendLines(t, file, want[n:]...)
+			}
+			more()
+			s.run(r, cfg)
+			for range 3 {
+				more()
+				if pid := r.PID(); pid > 0 {
+					_ = syscall.Kill(pid, syscall.SIGKILL)
+				}
+				more()
+				s.until("it runs again", func() bool { return r.PID() > 0 && s.last(0).State == Running })
+			}
+			if got := s.committed(len(want)); !slices.Equal(got, want) {
+				t.Fatalf("%d lines, want %d, first difference at %d", len(got), len(want), firstDifference(got, want))
+			}
+			r.Set(s.desired(cfg, OnPause))
+			s.untilState(0, Paused)
+			r.Set(Desired{Config: cfg, Target: OnStop, RunConnector: true})
+			s.untilState(ConnectorUnit, Stopped)
+			r.Set(s.desired(cfg, Started))
+			s.untilState(0, Running)
+			more()
+			if got := s.committed(len(want)); !slices.Equal(got, want) {
+				t.Fatalf("after a stop: %d lines, want %d, first difference at %d", len(got), len(want), firstDifference(got, want))
+			}
+		})
+	}
+}
+
+func firstDifference(a, b []string) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return min(len(a), len(b))
+}
+
+// committed reads what a reader of committed data sees, and a moment longer: what comes twice comes late.
+func (s *stage) committed(n int) []string {
+	s.t.Helper()
+	cl, err := kgo.NewClient(kgo.SeedBrokers(s.seeds...), kgo.ConsumeTopics("lines"), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer cl.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	var out []string
+	for len(out) < n {
+		fs := cl.PollFetches(ctx)
+		if ctx.Err() != nil {
+			s.t.Fatalf("%d of %d lines came", len(out), n)
+		}
+		fs.EachRecord(func(r *kgo.Record) { out = append(out, string(r.Value)) })
+	}
+	ctx, cancel = context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	cl.PollFetches(ctx).EachRecord(func(r *kgo.Record) { out = append(out, string(r.Value)) })
+	return out
 }
 
 // TestAFailedTaskIsStartedAgainByItself: what is missing outside fails a task, which says when it is tried next, until it is

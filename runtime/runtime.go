@@ -22,6 +22,8 @@ type Config struct {
 	Session      time.Duration     // session.timeout.ms, of sink consumers too
 	Drain        time.Duration     // task.shutdown.graceful.timeout.ms
 	TopicsEnable bool              // topic.creation.enable
+	ExactlyOnce  bool              // exactly.once.source.support=enabled: source tasks write records and positions in transactions
+	Lease        func() error      // says why this worker may have lost its place in the group, nil while it is sure; may be nil
 }
 
 // Runtime makes runners. Safe for concurrent use.

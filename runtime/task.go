@@ -22,6 +22,7 @@ type task struct {
 	open    bool          // the plugin has opened it
 	opened  time.Time     // when
 	paused  bool
+	leaving bool          // was told to stop
 	crashed bool // its process died
 	again   bool // to be started again once it has ended
 	ended   bool
@@ -30,13 +31,17 @@ type task struct {
 
 func (t *task) live() bool { return !t.ended }
 
-func (t *task) stop() { t.cancel() }
+func (t *task) stop() {
+	t.leaving = true
+	t.cancel()
+}
 
 // stopUnwanted stops tasks that should not run, or not with this configuration; they leave the map when they end.
 func (n *Runner) stopUnwanted(d Desired) {
 	for id, t := range n.tasks {
 		spec, wanted := d.Tasks[id]
 		if wanted && d.Target != OnStop && sameConfig(spec.Task, t.spec.Task) && sameConfig(spec.Connector, t.spec.Connector) {
+			t.again = t.again || t.leaving && !t.ended // wanted again while it still drains
 			continue
 		}
 		if t.ended {
@@ -117,7 +122,7 @@ func (n *Runner) taskOpened(t *task) {
 
 func (n *Runner) setPause(d Desired) {
 	for _, t := range n.tasks {
-		if t.open && !t.ended {
+		if t.open && !t.ended && !t.leaving {
 			n.setTaskPause(t, d.Target == OnPause)
 		}
 	}

@@ -194,6 +194,13 @@ func (r *Runtime) ask(ctx context.Context, v *Validation, cfg map[string]string)
 	if err != nil {
 		return err
 	}
+	if !v.Plugin.Sink {
+		for key, msgs := range exactlyOnceProblems(r.cfg.ExactlyOnce, v.Plugin, found, cfg) {
+			for _, m := range msgs {
+				v.problem(key, m)
+			}
+		}
+	}
 	for _, f := range found.Findings {
 		key := f.Key
 		if key == "" {

@@ -25,9 +25,22 @@ type Config struct {
 	Session, Heartbeat, Rebalance time.Duration
 	FlushInterval, Drain          time.Duration
 	TopicCreation                 bool
+	ExactlyOnce                   ExactlyOnce
 
 	Props map[string]string // all of it, for clients and converter defaults
 }
+
+// ExactlyOnce is exactly.once.source.support (KIP-618).
+type ExactlyOnce string
+
+// A group is switched on in two rolling restarts: with preparing every worker fences, with enabled tasks write in transactions.
+const (
+	Disabled  ExactlyOnce = "disabled"
+	Preparing ExactlyOnce = "preparing"
+	Enabled   ExactlyOnce = "enabled"
+)
+
+func ptr(s string) *string { return &s }
 
 func key(name string, t connectapi.ConfigType, def, doc string) connectapi.ConfigKey {
 	return connectapi.ConfigKey{Name: name, Type: t, Default: &def, Doc: doc, Importance: connectapi.Medium}
@@ -59,6 +72,10 @@ func Keys() []connectapi.ConfigKey {
 		key("rebalance.timeout.ms", i, "60000", "Time a worker may take to join a round."),
 		key("offset.flush.interval.ms", i, "5000", "Time between commits of positions. Kafka Connect: 60000."),
 		key("task.shutdown.graceful.timeout.ms", i, "5000", "Time tasks have to stop cleanly."),
+		{
+			Name: "exactly.once.source.support", Type: s, Default: ptr(string(Disabled)), OneOf: []string{string(Disabled), string(Preparing), string(Enabled)},
+			Doc: "Whether source tasks write records and positions in one transaction. Switch a group on in two rolling restarts: preparing, then enabled.", Importance: connectapi.High,
+		},
 		key("topic.creation.enable", b, "true", "Whether source connectors' topic.creation.* keys take effect."),
 	}...)
 }
@@ -84,6 +101,7 @@ func FromProps(props map[string]string) (Config, error) {
 		Props: maps.Clone(props),
 	}
 	c.TopicCreation, _ = v["topic.creation.enable"].(bool)
+	c.ExactlyOnce = ExactlyOnce(str("exactly.once.source.support"))
 	topic := func(prefix string, partitions int32) kafka.TopicSpec {
 		t := kafka.TopicSpec{Name: str(prefix + ".topic"), Partitions: partitions, Replication: int16(num(prefix + ".replication.factor")), Settings: map[string]string{}}
 		for k, val := range props {

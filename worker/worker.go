@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	connectapi "github.com/penstockio/penstock/connect-api"
 	"github.com/penstockio/penstock/rest/api"
@@ -89,9 +90,11 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	rt := runtime.New(runtime.Config{
 		Group: w.cfg.Group, Defaults: w.cfg.Props, Interval: w.cfg.FlushInterval, Session: w.cfg.Session, Drain: w.cfg.Drain, TopicsEnable: w.cfg.TopicCreation,
+		ExactlyOnce: w.cfg.ExactlyOnce == Enabled,
 	}, w.registry, w.clients, offsets{stores.offsets}, w.log, w.opts.Registry)
 	w.Open(herder.Config{
 		WorkerID: w.opts.WorkerID, Configs: stores.configs, Statuses: stores.statuses, Offsets: stores.offsets, Runtime: rt, Admin: stores.admin,
+		Fencer: stores.fencer, Group: w.cfg.Group, ExactlyOnce: w.cfg.ExactlyOnce != Disabled,
 		Info:      api.ServerInfo{Version: connectVersion, Commit: w.opts.Commit, KafkaClusterID: stores.clusterID, Penstock: w.opts.Version},
 		NodeCheck: w.opts.NodeCheck, Log: w.log,
 	}, member.Rejoin)
@@ -139,6 +142,7 @@ type stores struct {
 	statuses  *topics.Statuses
 	offsets   *topics.Offsets
 	admin     *kadm.Client
+	fencer    *kgo.Client
 	clusterID string
 }
 
@@ -155,6 +159,9 @@ func (s *stores) close() {
 	if s.admin != nil {
 		s.admin.Close()
 	}
+	if s.fencer != nil {
+		s.fencer.Close()
+	}
 }
 
 // open opens the internal topics, side by side.
@@ -165,6 +172,10 @@ func (w *Worker) open(ctx context.Context) (*stores, error) {
 		return nil, err
 	}
 	s.admin = adm
+	if s.fencer, err = w.clients.Raw("fencer"); err != nil {
+		s.close()
+		return nil, err
+	}
 	w.at("connecting to the broker at " + fmt.Sprint(w.cfg.Bootstrap))
 	if s.clusterID, err = w.clusterID(ctx, adm); err != nil {
 		s.close()
@@ -253,7 +264,7 @@ func (o offsets) Committed(ctx context.Context, connector string) ([]connectapi.
 	return out, nil
 }
 
-func (o offsets) Put(ctx context.Context, connector string, positions []connectapi.Position) error {
+func (o offsets) Records(connector string, positions []connectapi.Position) ([]*kgo.Record, error) {
 	rows := make([]topics.Offset, 0, len(positions))
 	for _, p := range positions {
 		row := topics.Offset{Partition: []byte(p.Partition)}
@@ -262,5 +273,5 @@ func (o offsets) Put(ctx context.Context, connector string, positions []connecta
 		}
 		rows = append(rows, row)
 	}
-	return o.store.Put(ctx, connector, rows)
+	return o.store.Records(connector, rows)
 }

@@ -118,7 +118,18 @@ func (s *server) Validate(ctx context.Context, c *connectpb.Config) (_ *connectp
 		}
 		findings = append(findings, own...)
 	}
-	return &connectpb.Validation{Findings: wire.Findings(findings)}, nil
+	exactly := false
+	if !broken && d.ExactlyOnce != nil {
+		if exactly, err = s.promise(d, c.Values); err != nil {
+			return nil, wire.Status(err)
+		}
+	}
+	return &connectpb.Validation{Findings: wire.Findings(findings), ExactlyOnce: exactly}, nil
+}
+
+func (s *server) promise(d *connectapi.Definition, v map[string]string) (yes bool, err error) {
+	defer guard(&err)
+	return d.ExactlyOnce(v), nil
 }
 
 func (s *server) validate(ctx context.Context, d *connectapi.Definition, v map[string]string) (_ []connectapi.Finding, err error) {

@@ -32,6 +32,8 @@ var Source = connectapi.Source[SourceConfig]{
 	Validate: validateSource,
 	Tasks:    connectapi.OneTask[SourceConfig],
 	Alter:    alter,
+	// A position is the byte behind a line.
+	ExactlyOnce: func(SourceConfig) bool { return true },
 	Open: func(_ context.Context, cfg SourceConfig, t connectapi.SourceContext) (connectapi.SourceTask, error) {
 		return openSource(cfg, t)
 	},

@@ -67,6 +67,8 @@ var Source = connectapi.Source[Config]{
 	},
 	Validate: validate,
 	Tasks:    connectapi.OneTask[Config],
+	// Positions stand at transaction ends. A snapshot that is broken off begins anew, as Debezium's does.
+	ExactlyOnce: func(Config) bool { return true },
 	Open: func(ctx context.Context, cfg Config, t connectapi.SourceContext) (connectapi.SourceTask, error) {
 		return open(ctx, cfg, t)
 	},

@@ -85,6 +85,18 @@ func (c *Clients) Producer(role string, overrides map[string]string, opts ...kgo
 	return c.client(role, props, append(append(base, po...), opts...)...)
 }
 
+// Fenced makes a transactional producer. Its ProducerID takes the transactional id: every earlier holder is refused from then
+// on, on any broker. It sends what a transaction holds as soon as it is asked to, without linger.
+func (c *Clients) Fenced(role string, overrides map[string]string, transactionalID string) (*kgo.Client, error) {
+	props := c.section("producer.", overrides)
+	delete(props, "acks") // a transaction is acknowledged by all replicas or not at all
+	delete(props, "enable.idempotence")
+	return c.Producer(role, props, kgo.TransactionalID(transactionalID), kgo.TransactionTimeout(transactionTimeout), kgo.RequiredAcks(kgo.AllISRAcks()))
+}
+
+// transactionTimeout is Kafka's default of transaction.timeout.ms.
+const transactionTimeout = time.Minute
+
 // Consumer makes the consumer of a sink task in a group. Offsets are committed by the task alone.
 func (c *Clients) Consumer(role, group string, overrides map[string]string, opts ...kgo.Opt) (*kgo.Client, error) {
 	props := c.section("consumer.", overrides)

@@ -48,10 +48,13 @@ func (t *Task) control(work context.Context, dataDone <-chan struct{}) {
 }
 
 func (t *Task) commit(ctx context.Context) (wrote bool, err error) {
+	if t.Lease != nil && t.Lease() != nil {
+		return false, nil // somebody else may run the task already; what is free stays free
+	}
 	c := t.ledger.take()
 	if len(c.positions) > 0 {
 		start := time.Now()
-		if err := t.Offsets.Put(ctx, t.Connector, c.positions); err != nil {
+		if err := t.writePositions(ctx, c.positions); err != nil {
 			t.ledger.putBack(c)
 			if ctx.Err() != nil {
 				return false, nil // cut off while draining; Run says so

@@ -34,6 +34,13 @@ func (g *Gate) Set(open bool) {
 	g.isOpen = open
 }
 
+// Open tells whether the gate is open now.
+func (g *Gate) Open() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.isOpen
+}
+
 // Wait returns when the gate is open, or ctx's error.
 func (g *Gate) Wait(ctx context.Context) error {
 	g.mu.Lock()

@@ -24,12 +24,6 @@ import (
 // credit is how many bytes of rows may be between a plugin and the broker's acknowledgement.
 const credit = 8 << 20
 
-// Offsets stores positions. Put returns when they are durable.
-type Offsets interface {
-	Committed(ctx context.Context, connector string) ([]connectapi.Position, error)
-	Put(ctx context.Context, connector string, positions []connectapi.Position) error
-}
-
 // Topics makes topics that a task is about to write to.
 type Topics interface {
 	// Ensure is called before the first record of a topic; settings are those of a raw route, else nil.
@@ -45,8 +39,11 @@ type Config struct {
 	Task       int
 	Props      map[string]string // the task's resolved configuration
 	Process    *host.Process
-	Producer   *kgo.Client
+	Producer   *kgo.Client // of records, unless Exact is set; of raw records always
+	Fenced     *kgo.Client // has the task's transactional id: writes positions, and with Exact records
+	Exact      *Exact      // nil: at least once
 	Offsets    Offsets
+	Lease      func() error // says why the worker may have lost its place; nil: it cannot
 	Topics     Topics
 	Chain      *transform.Chain
 	Key, Value convert.Converter
@@ -76,11 +73,17 @@ type Task struct {
 
 // Open opens the task in its plugin.
 func Open(ctx context.Context, c Config, pause *Gate) (*Task, error) {
+	t := &Task{Config: c, ledger: newLedger(), pause: pause, failed: make(chan struct{}), draining: make(chan struct{}), known: map[string]bool{}}
+	if err := t.leased(ctx); err != nil {
+		return nil, err
+	}
+	if err := t.fence(ctx); err != nil { // I5
+		return nil, err
+	}
 	committed, err := c.Offsets.Committed(ctx, c.Connector)
 	if err != nil {
 		return nil, err
 	}
-	t := &Task{Config: c, ledger: newLedger(), pause: pause, failed: make(chan struct{}), draining: make(chan struct{}), known: map[string]bool{}}
 	t.stream, err = c.Process.OpenSource(ctx, host.SourceOptions{
 		Connector: c.Plugin, Task: c.Task, Config: c.Props, Committed: committed, Credit: credit, ReadTopic: t.readTopic,
 	})
@@ -98,10 +101,16 @@ func (t *Task) Run(ctx context.Context) error {
 	defer cancel()
 	control := make(chan struct{})
 	dataDone := make(chan struct{})
-	go func() { defer close(control); t.control(work, dataDone) }()
+	run := t.data
+	if t.Exact != nil {
+		run = t.exactly
+		close(control)
+	} else {
+		go func() { defer close(control); t.control(work, dataDone) }()
+	}
 	stopWatch := t.watchStop(ctx, work, cancel)
 	defer stopWatch()
-	err := t.data(ctx, work)
+	err := run(ctx, work)
 	close(dataDone)
 	if err != nil {
 		cancel()
@@ -204,6 +213,9 @@ func shortened(key []byte) string {
 
 // handle hands one batch on. Its bytes stay until every row is safe (I3).
 func (t *Task) handle(ctx context.Context, b *host.SourceBatch) error {
+	if err := t.leased(ctx); err != nil {
+		return err
+	}
 	entry := t.ledger.add(b.ID, b.Positions, b.Release)
 	recs := make([]kgo.Record, 0, b.Count)
 	promise := func(r *kgo.Record, err error) {

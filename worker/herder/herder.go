@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/penstockio/penstock/rest/api"
 	"github.com/penstockio/penstock/runtime"
@@ -19,15 +20,19 @@ import (
 
 // Config is what a herder stands on.
 type Config struct {
-	WorkerID  string // advertised host:port
-	Info      api.ServerInfo
-	Configs   *topics.Config
-	Statuses  *topics.Statuses
-	Offsets   *topics.Offsets
-	Runtime   *runtime.Runtime
-	Admin     *kadm.Client
-	NodeCheck func() error // more that health depends on, such as the bundled broker; may be nil
-	Log       *slog.Logger
+	WorkerID string // advertised host:port
+	Info     api.ServerInfo
+	Configs  *topics.Config
+	Statuses *topics.Statuses
+	Offsets  *topics.Offsets
+	Runtime  *runtime.Runtime
+	Admin    *kadm.Client
+	Fencer   *kgo.Client // fences transactional ids
+	Group    string      // group.id
+	// ExactlyOnce tells that tasks of sources wait until those before were fenced.
+	ExactlyOnce bool
+	NodeCheck   func() error // more that health depends on, such as the bundled broker; may be nil
+	Log         *slog.Logger
 }
 
 // Herder decides for one node. Its exported methods are safe for concurrent use.
@@ -46,6 +51,7 @@ type Herder struct {
 	owned   map[assign.Unit]bool
 	runners map[string]*runtime.Runner
 	closing map[string]int // runners being closed, by connector
+	fencing map[string]bool
 
 	mu         sync.Mutex
 	started    bool
@@ -58,7 +64,7 @@ type Herder struct {
 func New(log *slog.Logger) *Herder {
 	return &Herder{
 		events: make(chan func(), 256), peers: peer.NewClient(), stopped: make(chan struct{}), rejoin: func() {},
-		owned: map[assign.Unit]bool{}, runners: map[string]*runtime.Runner{}, closing: map[string]int{}, Config: Config{Log: log},
+		owned: map[assign.Unit]bool{}, runners: map[string]*runtime.Runner{}, closing: map[string]int{}, fencing: map[string]bool{}, Config: Config{Log: log},
 	}
 }
 
@@ -116,6 +122,9 @@ func (h *Herder) Changed(c topics.Change) {
 			}
 		case topics.TasksCommitted:
 			h.align(c.Connector)
+			if h.leads() {
+				h.fencePending(c.Connector)
+			}
 			if h.unitsDiffer(c.Connector) {
 				h.rejoin()
 			}
@@ -171,6 +180,7 @@ func (h *Herder) OnAssigned(ctx context.Context, a group.Assigned) {
 		h.forgetGone(a.Leader)
 		if a.Leader {
 			h.renewKey()
+			h.fencePending(h.Configs.Names()...)
 		}
 		h.settle(a.Revoke, done)
 	})
@@ -231,7 +241,7 @@ func (h *Herder) align(name string) {
 	if ok {
 		d.RunConnector = h.owned[assign.Unit{Connector: name, Task: assign.ConnectorUnit}]
 		for i, t := range k.Tasks {
-			if h.owned[assign.Unit{Connector: name, Task: int32(i)}] {
+			if h.owned[assign.Unit{Connector: name, Task: int32(i)}] && h.mayStart(k) {
 				d.Tasks[i] = runtime.TaskSpec{Connector: k.Applied, Task: t}
 			}
 		}

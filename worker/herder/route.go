@@ -55,6 +55,11 @@ func (h *Herder) Owner(ctx context.Context, id api.TaskID) (url string, err erro
 	return url, nil
 }
 
+func (h *Herder) leads() bool {
+	p, err := h.where()
+	return err == nil && p.leader
+}
+
 func (h *Herder) where() (place, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -36,6 +36,10 @@ type Connector struct {
 	Applied map[string]string   // connector configuration the tasks were made from
 	// Inconsistent tells that the committed task set is incomplete (compaction took part of it): make a new one.
 	Inconsistent bool
+	// FencingPending tells that tasks were committed since producers of earlier tasks were last fenced; Fenced is for how many
+	// tasks that was, -1 never (KIP-618).
+	FencingPending bool
+	Fenced         int
 }
 
 // Change says what a record did to the view.
@@ -56,6 +60,7 @@ const (
 	TasksCommitted
 	TargetChanged
 	RestartRequested
+	TasksFenced
 )
 
 // Config is the config topic and its view. Safe for concurrent use.
@@ -66,6 +71,8 @@ type Config struct {
 	mu       sync.Mutex
 	conns    map[string]*Connector
 	targets  map[string]TargetState
+	fenced   map[string]int  // task counts of tasks-fencing records
+	pending  map[string]bool // tasks committed since
 	staged   map[string]map[int]map[string]string
 	session  peer.Key
 	live     bool // replay is over: changes are told
@@ -75,10 +82,7 @@ type Config struct {
 // OpenConfig opens the config topic, one partition exactly, and reads it to its end. onChange is told of every change
 // after that, on the table's goroutine: it must not block and must not call the store's writers.
 func OpenConfig(ctx context.Context, clients *kafka.Clients, t kafka.TopicSpec, log *slog.Logger, onChange func(Change)) (*Config, error) {
-	c := &Config{
-		log: log, conns: map[string]*Connector{}, targets: map[string]TargetState{},
-		staged: map[string]map[int]map[string]string{}, onChange: onChange,
-	}
+	c := newConfig(log, onChange)
 	t.Partitions = 1
 	tab, err := table.Open(ctx, clients, table.Spec{Topic: t, MustHave: true, Apply: c.apply}, log)
 	if err != nil {
@@ -89,6 +93,13 @@ func OpenConfig(ctx context.Context, clients *kafka.Clients, t kafka.TopicSpec, 
 	c.live = true
 	c.mu.Unlock()
 	return c, nil
+}
+
+func newConfig(log *slog.Logger, onChange func(Change)) *Config {
+	return &Config{
+		log: log, onChange: onChange, conns: map[string]*Connector{}, targets: map[string]TargetState{}, fenced: map[string]int{},
+		pending: map[string]bool{}, staged: map[string]map[int]map[string]string{},
+	}
 }
 
 // Close stops following the topic.
@@ -122,6 +133,10 @@ func (c *Config) Get(name string) (Connector, bool) {
 	}
 	out := *k
 	out.Config, out.Applied = maps.Clone(k.Config), maps.Clone(k.Applied)
+	out.FencingPending, out.Fenced = c.pending[name], -1
+	if n, ok := c.fenced[name]; ok {
+		out.Fenced = n
+	}
 	out.Tasks = append([]map[string]string(nil), k.Tasks...) // maps inside are never changed
 	return out, true
 }
@@ -165,6 +180,11 @@ func (c *Config) PutTasks(ctx context.Context, name string, tasks []map[string]s
 		}
 	}
 	return c.tab.WriteApplied(ctx, table.Record{Key: []byte("commit-" + name), Value: fmt.Appendf(nil, `{"tasks":%d}`, len(tasks))})
+}
+
+// PutFenced notes that the producers of a connector's tasks were fenced for a set of so many tasks.
+func (c *Config) PutFenced(ctx context.Context, name string, tasks int) error {
+	return c.tab.WriteApplied(ctx, table.Record{Key: []byte("tasks-fencing-" + name), Value: fmt.Appendf(nil, `{"task-count":%d}`, tasks)})
 }
 
 // PutRestart asks every worker to restart its part of a connector.
@@ -218,6 +238,9 @@ func (c *Config) applyLocked(key string, value []byte) (Change, bool) {
 	}
 	if n, ok := strings.CutPrefix(key, "restart-connector-"); ok {
 		return c.applyRestart(n, value)
+	}
+	if n, ok := strings.CutPrefix(key, "tasks-fencing-"); ok {
+		return c.applyFenced(n, value)
 	}
 	if key == sessionKey && value != nil {
 		if err := c.applySessionKey(value); err != nil {
@@ -308,6 +331,7 @@ func (c *Config) stage(nameAndID string, value []byte) {
 func (c *Config) applyCommit(name string, value []byte) (Change, bool) {
 	staged := c.staged[name]
 	delete(c.staged, name)
+	c.pending[name] = true
 	k, ok := c.conns[name]
 	if !ok {
 		return Change{}, false
@@ -330,6 +354,19 @@ func (c *Config) applyCommit(name string, value []byte) (Change, bool) {
 	}
 	k.Tasks, k.Inconsistent, k.Applied = tasks, false, k.Config
 	return Change{Connector: name, Kind: TasksCommitted}, true
+}
+
+func (c *Config) applyFenced(name string, value []byte) (Change, bool) {
+	var r struct {
+		Count *int `json:"task-count"`
+	}
+	if value == nil || json.Unmarshal(value, &r) != nil || r.Count == nil {
+		return Change{}, false
+	}
+	c.fenced[name] = *r.Count
+	delete(c.pending, name)
+	_, known := c.conns[name]
+	return Change{Connector: name, Kind: TasksFenced}, known
 }
 
 func (c *Config) applyRestart(name string, value []byte) (Change, bool) {

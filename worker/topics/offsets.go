@@ -69,17 +69,18 @@ func (o *Offsets) Get(connector string) []Offset {
 	return out
 }
 
-// Put writes positions and waits until they are durable.
-func (o *Offsets) Put(ctx context.Context, connector string, offsets []Offset) error {
-	rows := make([]table.Record, 0, len(offsets))
+// Records turns positions into records of the offset topic. Each task writes its own, with a producer that later incarnations
+// of the task fence.
+func (o *Offsets) Records(connector string, offsets []Offset) ([]*kgo.Record, error) {
+	out := make([]*kgo.Record, 0, len(offsets))
 	for _, f := range offsets {
 		key, err := o.key(connector, f.Partition)
 		if err != nil {
-			return fmt.Errorf("writing an offset of connector %s: %w", connector, err)
+			return nil, fmt.Errorf("writing an offset of connector %s: %w", connector, err)
 		}
-		rows = append(rows, table.Record{Key: key, Value: f.Value})
+		out = append(out, &kgo.Record{Topic: o.tab.Topic(), Key: key, Value: f.Value})
 	}
-	return o.tab.Write(ctx, rows...)
+	return out, nil
 }
 
 // key reuses the bytes of a partition already stored (I3).

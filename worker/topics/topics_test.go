@@ -66,6 +66,7 @@ func TestConfigRoundTrip(t *testing.T) {
 	want := Connector{
 		Config: map[string]string{"connector.class": "X", "html": "<a&b>"}, Target: Started,
 		Tasks: []map[string]string{{"n": "0"}, {"n": "1"}}, Applied: map[string]string{"connector.class": "X", "html": "<a&b>"},
+		FencingPending: true, Fenced: -1,
 	}
 	check := func(c *Config) {
 		t.Helper()
@@ -103,7 +104,7 @@ func TestConfigRoundTrip(t *testing.T) {
 
 // TestReadsWhatJavaWrites replays records as org.apache.kafka.connect writes them, unknown keys and members among them.
 func TestReadsWhatJavaWrites(t *testing.T) {
-	c := &Config{log: quiet, conns: map[string]*Connector{}, targets: map[string]TargetState{}, staged: map[string]map[int]map[string]string{}}
+	c := newConfig(quiet, nil)
 	for _, r := range [][2]string{
 		{"session-key", `{"key":"AAAA","algorithm":"HmacSHA256","creation-timestamp":1}`},
 		{"target-state-x", `{"state":"PAUSED","state.v2":"STOPPED"}`},
@@ -121,9 +122,15 @@ func TestReadsWhatJavaWrites(t *testing.T) {
 	want := Connector{
 		Config: map[string]string{"connector.class": "FileStreamSource"}, Target: Stopped,
 		Tasks: []map[string]string{{"a": "new"}}, Applied: map[string]string{"connector.class": "FileStreamSource"},
+		Fenced: 1,
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Fatal(d)
+	}
+	c.apply(&kgo.Record{Key: []byte("task-x-0"), Value: []byte(`{"properties":{}}`)})
+	c.apply(&kgo.Record{Key: []byte("commit-x"), Value: []byte(`{"tasks":1}`)})
+	if got, _ := c.Get("x"); !got.FencingPending || got.Fenced != 1 {
+		t.Fatalf("tasks committed after a fencing: %+v", got)
 	}
 	c.apply(&kgo.Record{Key: []byte("commit-x"), Value: []byte(`{"tasks":2}`)})
 	if got, _ = c.Get("x"); !got.Inconsistent || len(got.Tasks) != 0 {
@@ -149,7 +156,11 @@ func TestOffsetsKeepKeyBytes(t *testing.T) {
 	if err != nil || string(key) != string(java) {
 		t.Fatalf("key %s %v, want the stored bytes %s", key, err, java)
 	}
-	if err := o.Put(ctx, "c", []Offset{{Partition: json.RawMessage(`{"a":1,"z":"<&>"}`), Value: json.RawMessage(`{"position":2}`)}}); err != nil {
+	recs, err := o.Records("c", []Offset{{Partition: json.RawMessage(`{"a":1,"z":"<&>"}`), Value: json.RawMessage(`{"position":2}`)}})
+	if err != nil || len(recs) != 1 || recs[0].Topic != "offsets" {
+		t.Fatal(recs, err)
+	}
+	if err := o.tab.Write(ctx, table.Record{Key: recs[0].Key, Value: recs[0].Value}); err != nil {
 		t.Fatal(err)
 	}
 	if err := o.ReadToEnd(ctx); err != nil {
@@ -161,7 +172,7 @@ func TestOffsetsKeepKeyBytes(t *testing.T) {
 	if key, _ := o.key("new <&>", json.RawMessage(`{"f":"/tmp/x"}`)); string(key) != `["new <&>",{"f":"/tmp/x"}]` {
 		t.Fatalf("a new key is %s", key)
 	}
-	if err := o.Put(ctx, "c", []Offset{{Partition: json.RawMessage(`[1]`)}}); err == nil || !strings.Contains(err.Error(), "flat JSON object") {
+	if _, err := o.Records("c", []Offset{{Partition: json.RawMessage(`[1]`)}}); err == nil || !strings.Contains(err.Error(), "flat JSON object") {
 		t.Fatalf("a bad partition gave %v", err)
 	}
 }

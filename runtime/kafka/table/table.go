@@ -214,6 +214,9 @@ func (t *Table) follow(ctx context.Context) {
 	}
 }
 
+// Topic is the topic's name.
+func (t *Table) Topic() string { return t.topic }
+
 // ReadToEnd waits until all that is durable now has been applied (I2).
 func (t *Table) ReadToEnd(ctx context.Context) error {
 	starts, ends, err := bounds(ctx, t.admin, t.topic)

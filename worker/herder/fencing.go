@@ -1,0 +1,111 @@
+package herder
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/penstockio/penstock/worker/topics"
+)
+
+// fenceRetry is the wait after producers could not be fenced.
+const fenceRetry = time.Second
+
+// mayStart tells whether a source's tasks may run: with exactly-once support, only after the leader has fenced the producers of
+// the set of tasks before. A task that stays in the set is fenced by its own successor; one that goes has none (KIP-618).
+func (h *Herder) mayStart(k topics.Connector) bool {
+	return !h.ExactlyOnce || !k.FencingPending || h.typeOf(k.Config) == "sink"
+}
+
+// fencePending fences what is due, off the loop; the leader does it, for all connectors after a round and for one after its
+// tasks were committed.
+func (h *Herder) fencePending(names ...string) {
+	if !h.ExactlyOnce {
+		return
+	}
+	var due []string
+	for _, n := range names {
+		if k, ok := h.Configs.Get(n); ok && k.FencingPending && !h.fencing[n] && h.typeOf(k.Config) != "sink" {
+			due = append(due, n)
+			h.fencing[n] = true
+		}
+	}
+	for _, n := range due {
+		go h.fence(n)
+	}
+}
+
+func (h *Herder) fence(name string) {
+	defer h.post(func() {
+		delete(h.fencing, name)
+		if h.leads() {
+			h.fencePending(name) // committed again while this ended
+		}
+	})
+	for h.runCtx.Err() == nil {
+		if leader, err := h.Leader(h.runCtx); err != nil || leader != "" {
+			return // the new leader's business
+		}
+		k, ok := h.Configs.Get(name)
+		if !ok || !k.FencingPending {
+			return
+		}
+		ctx, cancel := context.WithTimeout(h.runCtx, publishTimeout)
+		err := h.fenceTasks(ctx, name, k)
+		cancel()
+		if err == nil {
+			continue // committed again meanwhile, perhaps
+		}
+		h.Log.Warn("fencing the producers of a connector's earlier tasks failed, trying again; its tasks wait", "connector", name, "error", err, "in", fenceRetry)
+		select {
+		case <-time.After(fenceRetry):
+		case <-h.runCtx.Done():
+		}
+	}
+}
+
+// fenceTasks takes the transactional ids of the tasks before and notes the new number of tasks.
+func (h *Herder) fenceTasks(ctx context.Context, name string, k topics.Connector) error {
+	if before := k.Fenced; before > 0 && !(before == 1 && len(k.Tasks) == 1) {
+		for i := range before {
+			if err := h.fenceOne(ctx, fmt.Sprintf("%s-%s-%d", h.Group, name, i)); err != nil {
+				return err
+			}
+		}
+	}
+	end, err := h.beginWrite()
+	if err != nil {
+		return err
+	}
+	defer end()
+	if now, ok := h.Configs.Get(name); !ok || len(now.Tasks) != len(k.Tasks) {
+		return nil // another set meanwhile: fence for that
+	}
+	return h.Configs.PutFenced(ctx, name, len(k.Tasks))
+}
+
+// fenceOne raises the epoch of a transactional id, as its next holder would.
+func (h *Herder) fenceOne(ctx context.Context, id string) error {
+	for {
+		req := kmsg.NewPtrInitProducerIDRequest()
+		req.TransactionalID, req.TransactionTimeoutMillis = &id, int32(time.Minute.Milliseconds())
+		resp, err := req.RequestWith(ctx, h.Fencer)
+		if err == nil {
+			err = kerr.ErrorForCode(resp.ErrorCode)
+		}
+		if err == nil {
+			return nil
+		}
+		if !kerr.IsRetriable(err) {
+			return fmt.Errorf("fencing the transactional id %s: %w", id, err)
+		}
+		select { // its transaction is being aborted
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("fencing the transactional id %s: %w", id, err)
+		}
+	}
+}
