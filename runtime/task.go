@@ -22,7 +22,7 @@ type task struct {
 	open    bool          // the plugin has opened it
 	opened  time.Time     // when
 	paused  bool
-	leaving bool          // was told to stop
+	leaving bool // was told to stop
 	crashed bool // its process died
 	again   bool // to be started again once it has ended
 	ended   bool
