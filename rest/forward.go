@@ -87,7 +87,13 @@ func (s *Server) forwarded(to func(*gin.Context) (string, error)) func(gin.Handl
 	}
 }
 
-// passOn has another worker answer. An error means that the call certainly did nothing there, so that it may be made again.
+// again tells of a call that it may be made a second time though the first may have been done: the worker that was asked is
+// gone. It ends as it would have with the first alone.
+func again(c *gin.Context) bool {
+	return c.Request.Method == http.MethodPut || c.Request.Method == http.MethodPatch || strings.HasSuffix(c.FullPath(), "/restart")
+}
+
+// passOn has another worker answer. An error means that the call did nothing there or may be made again.
 func (s *Server) passOn(ctx context.Context, c *gin.Context, peer string, body []byte) error {
 	hop, ok := map[string]string{"": "true", "true": "false"}[c.Query(forwardKey)]
 	if !ok {
@@ -108,7 +114,7 @@ func (s *Server) passOn(ctx context.Context, c *gin.Context, peer string, body [
 	resp, err := s.peers.Do(req)
 	if err != nil {
 		var op *net.OpError
-		if errors.As(err, &op) && op.Op == "dial" {
+		if errors.As(err, &op) && op.Op == "dial" || again(c) && ctx.Err() == nil {
 			return err
 		}
 		fail(c, http.StatusInternalServerError, "Forwarding the request to "+peer+" failed; the operation may still take effect: "+err.Error())
@@ -116,6 +122,9 @@ func (s *Server) passOn(ctx context.Context, c *gin.Context, peer string, body [
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	if err != nil && again(c) && ctx.Err() == nil {
+		return err
+	}
 	if err != nil {
 		fail(c, http.StatusInternalServerError, "Reading the answer of "+peer+" failed; the operation may still take effect: "+err.Error())
 		return nil

@@ -18,6 +18,9 @@ func def(s string) *string { return &s }
 
 func atLeast(n float64) *float64 { return &n }
 
+// TaskWeight is a connector's key of ours: what one of its tasks weighs beside others when the group shares tasks out.
+const TaskWeight = "tasks.weight"
+
 // frameworkKeys are the keys every connector has, in Kafka Connect's order (ConnectorConfig, SourceConnectorConfig,
 // SinkConnectorConfig).
 func frameworkKeys(sink bool) []connectapi.ConfigKey {
@@ -82,6 +85,10 @@ func frameworkKeys(sink bool) []connectapi.ConfigKey {
 			Display: "Predicates", Doc: "Aliases for the predicates used by transformations.",
 		})
 	keys = append(keys, policy.Defs(sink)...)
+	keys = append(keys, connectapi.ConfigKey{
+		Name: TaskWeight, Type: connectapi.IntConfig, Default: def("1"), Min: atLeast(1), Importance: connectapi.Low, Group: common, Order: 11, Width: connectapi.ShortWidth,
+		Display: "Weight of a task", Doc: "What one task weighs beside other connectors' tasks when the worker group shares them out.",
+	})
 	keys = append(keys, RestartKeys()...)
 	if !sink {
 		keys = append(keys, exactlyOnceKeys()...)

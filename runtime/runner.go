@@ -323,7 +323,7 @@ func (n *Runner) shutdown() {
 		(<-n.results)()
 	}
 	for id, s := range n.reported {
-		if s.State == Running || s.State == Paused {
+		if s.State != Unassigned && s.State != Stopped { // a state that stays would read as a crash
 			n.report(id, Unassigned, "")
 		}
 	}

@@ -23,6 +23,7 @@ type Config struct {
 	ConfigTopic, OffsetTopic, StatusTopic kafka.TopicSpec
 
 	Session, Heartbeat, Rebalance time.Duration
+	MaxDelay                      time.Duration // how long the work of a worker that crashed is kept for it
 	FlushInterval, Drain          time.Duration
 	TopicCreation                 bool
 	ExactlyOnce                   ExactlyOnce
@@ -70,6 +71,7 @@ func Keys() []connectapi.ConfigKey {
 		key("session.timeout.ms", i, "10000", "After so long without a heartbeat a worker is counted out."),
 		key("heartbeat.interval.ms", i, "3000", "Time between heartbeats."),
 		key("rebalance.timeout.ms", i, "60000", "Time a worker may take to join a round."),
+		key("scheduled.rebalance.max.delay.ms", i, "0", "Time the work of a worker that crashed is kept for it before others take it over; one that stops by itself hands over at once. Kafka Connect: 300000."),
 		key("offset.flush.interval.ms", i, "5000", "Time between commits of positions. Kafka Connect: 60000."),
 		key("task.shutdown.graceful.timeout.ms", i, "5000", "Time tasks have to stop cleanly."),
 		{
@@ -97,6 +99,7 @@ func FromProps(props map[string]string) (Config, error) {
 	c := Config{
 		Bootstrap: list("bootstrap.servers"), Group: str("group.id"), PluginPath: list("plugin.path"), Listeners: str("listeners"),
 		Session: ms("session.timeout.ms"), Heartbeat: ms("heartbeat.interval.ms"), Rebalance: ms("rebalance.timeout.ms"),
+		MaxDelay:      ms("scheduled.rebalance.max.delay.ms"),
 		FlushInterval: ms("offset.flush.interval.ms"), Drain: ms("task.shutdown.graceful.timeout.ms"),
 		Props: maps.Clone(props),
 	}

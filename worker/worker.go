@@ -16,6 +16,7 @@ import (
 	"github.com/penstockio/penstock/runtime"
 	"github.com/penstockio/penstock/runtime/kafka"
 	"github.com/penstockio/penstock/runtime/plugins"
+	"github.com/penstockio/penstock/worker/assign"
 	"github.com/penstockio/penstock/worker/group"
 	"github.com/penstockio/penstock/worker/herder"
 	"github.com/penstockio/penstock/worker/topics"
@@ -83,17 +84,17 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer stores.close()
 	member, err := group.New(group.Config{
 		Group: w.cfg.Group, URL: "http://" + w.opts.WorkerID + "/", SessionTimeout: w.cfg.Session, Heartbeat: w.cfg.Heartbeat,
-		RebalanceTimeout: w.cfg.Rebalance, View: view{stores.configs, w.Herder}, OnAssigned: w.OnAssigned, OnLost: w.OnLost,
+		RebalanceTimeout: w.cfg.Rebalance, MaxDelay: w.cfg.MaxDelay, View: view{stores.configs, w.Herder}, OnAssigned: w.OnAssigned, OnLost: w.OnLost,
 	}, w.clients, w.log)
 	if err != nil {
 		return err
 	}
 	rt := runtime.New(runtime.Config{
 		Group: w.cfg.Group, Defaults: w.cfg.Props, Interval: w.cfg.FlushInterval, Session: w.cfg.Session, Drain: w.cfg.Drain, TopicsEnable: w.cfg.TopicCreation,
-		ExactlyOnce: w.cfg.ExactlyOnce == Enabled,
+		ExactlyOnce: w.cfg.ExactlyOnce == Enabled, Lease: member.Lease,
 	}, w.registry, w.clients, offsets{stores.offsets}, w.log, w.opts.Registry)
 	w.Open(herder.Config{
-		WorkerID: w.opts.WorkerID, Configs: stores.configs, Statuses: stores.statuses, Offsets: stores.offsets, Runtime: rt, Admin: stores.admin,
+		WorkerID: w.opts.WorkerID, Configs: stores.configs, Statuses: stores.statuses, Offsets: stores.offsets, Runtime: rt, Admin: stores.admin, Lease: member.Lease,
 		Fencer: stores.fencer, Group: w.cfg.Group, ExactlyOnce: w.cfg.ExactlyOnce != Disabled,
 		Info:      api.ServerInfo{Version: connectVersion, Commit: w.opts.Commit, KafkaClusterID: stores.clusterID, Penstock: w.opts.Version},
 		NodeCheck: w.opts.NodeCheck, Log: w.log,
@@ -240,7 +241,11 @@ type view struct {
 	h *herder.Herder
 }
 
-func (v view) Configured() map[string]int { return v.h.Configured() }
+func (v view) Configured() map[string]assign.Work { return v.h.Configured() }
+
+func (v view) LastOwners(ctx context.Context, units []assign.Unit) (map[assign.Unit]group.Owner, error) {
+	return v.h.LastOwners(ctx, units)
+}
 
 // offsets turns the offset topic into what source tasks need.
 type offsets struct{ store *topics.Offsets }

@@ -205,7 +205,8 @@ func (n *node) runWorker(ctx context.Context, timeout time.Duration) error {
 	served := make(chan error, 1)
 	go func() { served <- n.server.Serve() }()
 	n.log.Info("REST interface is listening", "address", "http://"+n.ln.Addr().String(), "plugin.path", props["plugin.path"])
-	runCtx, cancel := context.WithCancel(ctx)
+	// The worker goes after its interface: what others were told is on its way is done first.
+	runCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	worked := make(chan error, 1)
 	go func() { worked <- n.worker.Run(runCtx) }()
@@ -219,6 +220,7 @@ func (n *node) runWorker(ctx context.Context, timeout time.Duration) error {
 	}
 	n.log.Info("stopping: connectors drain, offsets are committed", "deadline", timeout)
 	err = n.stopREST(timeout)
+	cancel()
 	select {
 	case werr := <-worked:
 		return errors.Join(err, werr)

@@ -14,14 +14,20 @@ type Unit struct {
 // ConnectorUnit is the task number that stands for the connector itself, on the wire too.
 const ConnectorUnit int32 = -1
 
+// Work is a connector's: how many tasks it has, and what one of them weighs beside other connectors' tasks (0 counts as 1).
+type Work struct {
+	Tasks, Weight int
+}
+
 // Plan is what one member is told.
 type Plan struct {
 	Add, Revoke []Unit
 }
 
-// Compute makes the plans of one round. current holds what each member runs now, configured the number of tasks of
-// each connector. The boolean tells that something was revoked, so another round must follow.
-func Compute(current map[string][]Unit, configured map[string]int) (map[string]Plan, bool) {
+// Compute makes the plans of one round. current holds what each member runs now, in the order it got it; configured what
+// there is. kept says what happens with units that nobody runs: one that maps to a member goes there if that is no
+// burden, one that maps to "" stays unassigned. The boolean tells that something was revoked, so another round must follow.
+func Compute(current map[string][]Unit, configured map[string]Work, kept map[Unit]string) (map[string]Plan, bool) {
 	members := make([]string, 0, len(current))
 	for m := range current {
 		members = append(members, m)
@@ -33,12 +39,36 @@ func Compute(current map[string][]Unit, configured map[string]int) (map[string]P
 	}
 	all := units(configured)
 	owned, holders := survivors(members, current, all, plans)
-	revoked := false
-	for _, kind := range []bool{true, false} { // connectors, then tasks: I3
-		of := func(u Unit) bool { return (u.Task == ConnectorUnit) == kind }
-		revoked = shed(members, owned, plans, of, count(all, of)) || revoked
-		hand(members, owned, plans, all, holders, of)
+	for _, connectors := range []bool{true, false} { // I3
+		r := round{kept: kept, members: make([]*member, len(members))}
+		for i, m := range members {
+			r.members[i] = &member{name: m}
+			for _, u := range owned[m] {
+				if (u.Task == ConnectorUnit) == connectors {
+					r.members[i].take(item{u, weight(configured, u), false})
+				}
+			}
+		}
+		var free []item
+		for _, u := range all {
+			if (u.Task == ConnectorUnit) == connectors && holders[u] == 0 { // I1: what is being revoked is still held
+				free = append(free, item{u, weight(configured, u), true})
+			}
+		}
+		r.hand(free)
+		r.level()
+		for _, m := range r.members {
+			p := plans[m.name]
+			p.Revoke = append(p.Revoke, m.gone...)
+			for _, it := range m.items {
+				if it.fresh {
+					p.Add = append(p.Add, it.unit)
+				}
+			}
+			plans[m.name] = p
+		}
 	}
+	revoked := false
 	for _, m := range members {
 		p := plans[m]
 		revoked = revoked || len(p.Revoke) > 0
@@ -49,16 +79,23 @@ func Compute(current map[string][]Unit, configured map[string]int) (map[string]P
 	return plans, revoked
 }
 
-func units(configured map[string]int) []Unit {
+func units(configured map[string]Work) []Unit {
 	var out []Unit
-	for c, n := range configured {
+	for c, w := range configured {
 		out = append(out, Unit{c, ConnectorUnit})
-		for t := range n {
+		for t := range w.Tasks {
 			out = append(out, Unit{c, int32(t)})
 		}
 	}
 	sortUnits(out)
 	return out
+}
+
+func weight(configured map[string]Work, u Unit) int {
+	if u.Task == ConnectorUnit {
+		return 1
+	}
+	return max(1, configured[u.Connector].Weight)
 }
 
 // survivors keeps what members hold and still exists once; the rest is revoked. holders counts who holds a unit.
@@ -76,9 +113,7 @@ func survivors(members []string, current map[string][]Unit, all []Unit, plans ma
 	owned := make(map[string][]Unit, len(members))
 	for _, m := range members {
 		p := plans[m]
-		held := slices.Clone(current[m])
-		sortUnits(held)
-		for _, u := range slices.Compact(held) {
+		for _, u := range current[m] {
 			if exists[u] && holders[u] == 1 {
 				owned[m] = append(owned[m], u)
 			} else {
@@ -90,63 +125,107 @@ func survivors(members []string, current map[string][]Unit, all []Unit, plans ma
 	return owned, holders
 }
 
-// shed revokes what a member holds above its share. Members with more keep the larger shares.
-func shed(members []string, owned map[string][]Unit, plans map[string]Plan, of func(Unit) bool, total int) bool {
-	order := slices.Clone(members)
-	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(count(owned[b], of), count(owned[a], of)) })
-	shed := false
-	for i, m := range order {
-		share := total / len(members)
-		if i < total%len(members) {
-			share++
-		}
-		for n := count(owned[m], of); n > share; n-- {
-			at := lastIndex(owned[m], of)
-			p := plans[m]
-			p.Revoke = append(p.Revoke, owned[m][at])
-			plans[m] = p
-			owned[m] = slices.Delete(owned[m], at, at+1)
-			shed = true
-		}
-	}
-	return shed
+// round levels one kind of units.
+type round struct {
+	members []*member
+	kept    map[Unit]string
 }
 
-// hand gives every unit that nobody holds to the least loaded member (I1: what is being revoked is still held).
-func hand(members []string, owned map[string][]Unit, plans map[string]Plan, all []Unit, holders map[Unit]int, of func(Unit) bool) {
-	for _, u := range all {
-		if !of(u) || holders[u] > 0 {
+type member struct {
+	name  string
+	load  int
+	items []item // in the order they came
+	gone  []Unit // revoked in this round
+}
+
+type item struct {
+	unit   Unit
+	weight int
+	fresh  bool // nobody runs it yet
+}
+
+func (m *member) take(it item) {
+	m.items = append(m.items, it)
+	m.load += it.weight
+}
+
+// hand gives away what nobody holds: first what is kept for a member, then the heaviest, each to the least loaded.
+func (r *round) hand(free []item) {
+	slices.SortStableFunc(free, func(a, b item) int { return cmp.Compare(b.weight, a.weight) })
+	var rest []item
+	for _, it := range free {
+		home, kept := r.kept[it.unit]
+		if !kept {
+			rest = append(rest, it)
 			continue
 		}
-		least := members[0]
-		for _, m := range members[1:] {
-			if count(owned[m], of) < count(owned[least], of) {
+		for _, m := range r.members {
+			if m.name == home {
+				m.take(it)
+			}
+		}
+	}
+	for _, it := range rest {
+		least := r.members[0]
+		for _, m := range r.members[1:] {
+			if m.load < least.load {
 				least = m
 			}
 		}
-		owned[least] = append(owned[least], u)
-		p := plans[least]
-		p.Add = append(p.Add, u)
-		plans[least] = p
+		least.take(it)
 	}
 }
 
-func count(us []Unit, of func(Unit) bool) (n int) {
-	for _, u := range us {
-		if of(u) {
-			n++
+// level moves units from loaded members to less loaded ones while that brings the two closer. What somebody runs is
+// revoked; where it goes is counted only, since a later round hands it out.
+func (r *round) level() {
+	for {
+		order := slices.Clone(r.members)
+		slices.SortStableFunc(order, func(a, b *member) int { return cmp.Compare(b.load, a.load) })
+		if !r.step(order) {
+			return
 		}
 	}
-	return n
 }
 
-func lastIndex(us []Unit, of func(Unit) bool) int {
-	for i := len(us) - 1; i >= 0; i-- {
-		if of(us[i]) {
-			return i
+func (r *round) step(order []*member) bool {
+	for _, from := range order {
+		for i := len(order) - 1; i >= 0; i-- {
+			to := order[i]
+			if from.load-to.load <= 1 {
+				break
+			}
+			if at := from.lastBelow(from.load - to.load); at >= 0 {
+				from.move(at, to)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lastBelow finds what came last and weighs less, what nobody runs before what somebody does (I5).
+func (m *member) lastBelow(weight int) int {
+	for _, fresh := range []bool{true, false} {
+		for i := len(m.items) - 1; i >= 0; i-- {
+			if m.items[i].fresh == fresh && m.items[i].weight < weight {
+				return i
+			}
 		}
 	}
 	return -1
+}
+
+func (m *member) move(at int, to *member) {
+	it := m.items[at]
+	m.items = slices.Delete(m.items, at, at+1)
+	m.load -= it.weight
+	if it.fresh {
+		to.take(it)
+		return
+	}
+	m.gone = append(m.gone, it.unit)
+	to.load += it.weight
 }
 
 func sortUnits(us []Unit) {

@@ -8,6 +8,9 @@
 //
 //	I1  No unit of work is given to a member while another still holds it.
 //	I2  A unit stays where it is unless its member is overloaded, it was deleted, or two members hold it.
-//	I3  Connectors and tasks are balanced separately: counts differ by at most one once no round is left.
+//	I3  Connectors and tasks are balanced separately: counts differ by at most one once no round is left, or with weights
+//	    no move of one task would bring two members closer.
 //	I4  The same input gives the same output.
+//	I5  What has to move is what its member got last, so work that a member took over for another goes back to that one
+//	    when it returns, and work that was at home stays.
 package assign

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"sync"
 	"testing"
@@ -53,15 +54,22 @@ func FuzzDecode(f *testing.F) {
 }
 
 type view struct {
-	mu  sync.Mutex
-	off int64
-	cfg map[string]int
+	mu   sync.Mutex
+	off  int64
+	cfg  map[string]assign.Work
+	last map[assign.Unit]Owner
 }
 
 func (v *view) Offset() int64                   { v.mu.Lock(); defer v.mu.Unlock(); return v.off }
 func (v *view) ReadToEnd(context.Context) error { return nil }
-func (v *view) Configured() map[string]int      { v.mu.Lock(); defer v.mu.Unlock(); return v.cfg }
-func (v *view) set(cfg map[string]int)          { v.mu.Lock(); v.off++; v.cfg = cfg; v.mu.Unlock() }
+func (v *view) Configured() map[string]assign.Work { v.mu.Lock(); defer v.mu.Unlock(); return v.cfg }
+
+func (v *view) LastOwners(context.Context, []assign.Unit) (map[assign.Unit]Owner, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return maps.Clone(v.last), nil
+}
+func (v *view) set(cfg map[string]assign.Work) { v.mu.Lock(); v.off++; v.cfg = cfg; v.mu.Unlock() }
 
 // worker runs a member and records what it holds.
 type worker struct {
@@ -128,10 +136,10 @@ func TestOneJoinsAnotherTakesHalfAndGivesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &view{cfg: map[string]int{"x": 3}}
+	v := &view{cfg: map[string]assign.Work{"x": {Tasks: 3}}}
 	a := start(t, cl, v, "http://a/")
 	eventually(t, "the first worker holds all four units", func() bool { return a.count() == 4 }, a)
-	v.set(map[string]int{"x": 3, "y": 0})
+	v.set(map[string]assign.Work{"x": {Tasks: 3}, "y": {}})
 	a.m.Rejoin()
 	eventually(t, "a new connector arrives without losing the old", func() bool { return a.count() == 5 }, a)
 	b := start(t, cl, v, "http://b/")

@@ -20,8 +20,16 @@ import (
 type View interface {
 	Offset() int64
 	ReadToEnd(ctx context.Context) error
-	// Configured gives the number of tasks of each connector at the offset.
-	Configured() map[string]int
+	// Configured gives the work of each connector at the offset.
+	Configured() map[string]assign.Work
+	// LastOwners tells of units that nobody runs who ran them last, as far as that is known.
+	LastOwners(ctx context.Context, units []assign.Unit) (map[assign.Unit]Owner, error)
+}
+
+// Owner is who ran a unit last.
+type Owner struct {
+	URL     string // advertised REST URL
+	Crashed bool   // it did not say that it stopped
 }
 
 // Assigned is the outcome of a round for this worker.
@@ -43,6 +51,7 @@ type Config struct {
 	SessionTimeout   time.Duration
 	Heartbeat        time.Duration
 	RebalanceTimeout time.Duration
+	MaxDelay         time.Duration // how long the work of a worker that crashed is kept for it
 	View             View
 	// OnAssigned stops what is revoked before it returns; starting may go on behind it.
 	OnAssigned func(ctx context.Context, a Assigned)
@@ -56,12 +65,16 @@ type Member struct {
 	client *kgo.Client
 	log    *slog.Logger
 	rejoin chan struct{}
+	fate   chan error // what heartbeats learned
+	lease  lease
 
 	id         string
 	generation int32
-	running    []assign.Unit
+	placed     bool                   // the herder was told of a place, and not of its loss
+	running    []assign.Unit          // in the order they came
 	owners     map[assign.Unit]string // of the round this member leads
-	contact    time.Time              // last answer of the coordinator, monotonic
+	given      map[assign.Unit]bool   // what that round took away, to be given to somebody else
+	delayUntil time.Time              // until when the work of one that crashed is kept for it; zero: none is
 }
 
 // New makes a member; Run joins.
@@ -70,7 +83,10 @@ func New(cfg Config, clients *kafka.Clients, log *slog.Logger) (*Member, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &Member{cfg: cfg, client: cl, log: log, rejoin: make(chan struct{}, 1)}, nil
+	return &Member{
+		cfg: cfg, client: cl, log: log, rejoin: make(chan struct{}, 1), fate: make(chan error, 1), generation: -1,
+		lease: lease{session: cfg.SessionTimeout, round: cfg.RebalanceTimeout, generation: -1},
+	}, nil
 }
 
 // Rejoin asks for a new round: connectors or tasks came or went. It never blocks.
@@ -84,6 +100,10 @@ func (m *Member) Rejoin() {
 // Run keeps the membership until ctx ends, then leaves the group. It returns after the last callback.
 func (m *Member) Run(ctx context.Context) {
 	defer m.client.Close()
+	beats, stop := context.WithCancel(ctx)
+	beaten := make(chan struct{})
+	go func() { defer close(beaten); m.beat(beats) }()
+	defer func() { stop(); <-beaten }()
 	backoff := 100 * time.Millisecond
 	for ctx.Err() == nil {
 		err := m.round(ctx)
@@ -105,36 +125,105 @@ func (m *Member) Run(ctx context.Context) {
 	m.leave()
 }
 
-// round joins, syncs, tells the herder and heartbeats until a new round is due.
+// round joins, syncs, tells the herder and stays until a new round is due.
 func (m *Member) round(ctx context.Context) error {
-	join, err := m.join(ctx)
-	if err != nil {
-		return err
-	}
-	a, err := m.sync(ctx, join)
+	a, err := m.enter(ctx)
 	if err != nil {
 		return err
 	}
 	if a.Error == configMismatch {
 		return m.cfg.View.ReadToEnd(ctx)
 	}
-	m.running = slices.DeleteFunc(m.running, func(u assign.Unit) bool { return slices.Contains(a.Revoked, u) })
+	gone := make(map[assign.Unit]bool, len(a.Revoked))
+	for _, u := range a.Revoked {
+		gone[u] = true
+	}
+	m.running = slices.DeleteFunc(m.running, func(u assign.Unit) bool { return gone[u] })
 	m.running = append(m.running, a.Assigned...)
-	stop := m.heartbeatBeside(ctx)
+	m.delayUntil = time.Time{}
+	if a.DelayMs > 0 {
+		m.delayUntil = time.Now().Add(time.Duration(a.DelayMs) * time.Millisecond)
+	}
+	m.placed = true
 	m.cfg.OnAssigned(ctx, Assigned{
 		Generation: m.generation, MemberID: m.id, Leader: a.Leader == m.id, LeaderURL: a.LeaderURL,
 		ConfigOffset: a.ConfigOffset, Add: a.Assigned, Revoke: a.Revoked, Owners: m.owners,
 	})
-	if err := stop(); err != nil {
-		return m.outcome(ctx, err)
-	}
 	if len(a.Revoked) > 0 {
-		return nil // what we gave up is handed out in the next round, at once
+		m.Rejoin() // what we gave up is handed out in the next round, at once
 	}
-	return m.outcome(ctx, m.heartbeats(ctx))
+	return m.outcome(ctx, m.stay(ctx))
 }
 
-// outcome sorts heartbeat errors: a rebalance is a new round; a lost membership stops everything (I2).
+// enter joins and syncs. A session without an answer while this worker holds work ends the attempt: others wait in a round
+// longer than that, but then the coordinator goes on answering heartbeats.
+func (m *Member) enter(ctx context.Context) (assignment, error) {
+	m.drain()
+	m.lease.join()
+	try, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	type result struct {
+		a   assignment
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		join, err := m.join(try)
+		if err != nil {
+			done <- result{err: err}
+			return
+		}
+		a, err := m.sync(try, join)
+		done <- result{a, err}
+	}()
+	for {
+		select {
+		case r := <-done:
+			if r.err != nil && context.Cause(try) != nil && ctx.Err() == nil {
+				return r.a, context.Cause(try)
+			}
+			return r.a, r.err
+		case err := <-m.fate:
+			if errors.Is(err, errSilent) && m.placed {
+				cancel(err)
+			}
+		}
+	}
+}
+
+// drain forgets what was asked for before this round.
+func (m *Member) drain() {
+	select {
+	case <-m.rejoin:
+	default:
+	}
+	select {
+	case <-m.fate:
+	default:
+	}
+}
+
+// stay waits until a new round is due or the membership is over.
+func (m *Member) stay(ctx context.Context) error {
+	var late <-chan time.Time
+	if !m.delayUntil.IsZero() {
+		timer := time.NewTimer(time.Until(m.delayUntil) + time.Millisecond)
+		defer timer.Stop()
+		late = timer.C
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-m.rejoin:
+		return nil
+	case <-late:
+		return nil
+	case err := <-m.fate:
+		return err
+	}
+}
+
+// outcome sorts what ends a generation: a rebalance is a new round; a lost membership stops everything (I2).
 func (m *Member) outcome(ctx context.Context, err error) error {
 	switch {
 	case err == nil, errors.Is(err, kerr.RebalanceInProgress), errors.Is(err, context.Canceled):
@@ -152,15 +241,17 @@ func (m *Member) expire(ctx context.Context, why error) {
 		m.lose(ctx, why)
 		return
 	}
-	if len(m.running) > 0 && time.Since(m.contact) > m.cfg.SessionTimeout {
+	if m.placed && m.lease.left() <= 0 {
 		m.lose(ctx, fmt.Errorf("no answer from the group coordinator for %v: %w", m.cfg.SessionTimeout, why))
 	}
 }
 
 func (m *Member) lose(ctx context.Context, why error) {
-	held := len(m.running) > 0
-	m.id, m.generation, m.running, m.owners = "", -1, nil, nil
-	if held {
+	placed := m.placed
+	m.lease.end()
+	m.placed = false
+	m.id, m.generation, m.running, m.owners, m.given = "", -1, nil, nil, nil
+	if placed {
 		m.cfg.OnLost(ctx, why)
 	}
 }
@@ -180,7 +271,7 @@ func (m *Member) join(ctx context.Context) (*kmsg.JoinGroupResponse, error) {
 			jp.Name, jp.Metadata = p.name, meta.encode(p.version)
 			req.Protocols = append(req.Protocols, jp)
 		}
-		m.drainRejoin()
+		sent := time.Now()
 		resp, err := req.RequestWith(ctx, m.client)
 		if err != nil {
 			return nil, fmt.Errorf("joining group %s: %w", m.cfg.Group, err)
@@ -193,15 +284,9 @@ func (m *Member) join(ctx context.Context) (*kmsg.JoinGroupResponse, error) {
 		if err != nil {
 			return nil, fmt.Errorf("joining group %s: %w", m.cfg.Group, err)
 		}
-		m.id, m.generation, m.contact = resp.MemberID, resp.Generation, time.Now()
+		m.id, m.generation = resp.MemberID, resp.Generation
+		m.lease.joined(m.id, m.generation, sent)
 		return resp, nil
-	}
-}
-
-func (m *Member) drainRejoin() {
-	select {
-	case <-m.rejoin:
-	default:
 	}
 }
 
@@ -217,7 +302,10 @@ func (m *Member) sync(ctx context.Context, join *kmsg.JoinGroupResponse) (assign
 			return assignment{}, err
 		}
 		req.GroupAssignment = plan
+	} else {
+		m.given = nil
 	}
+	sent := time.Now()
 	resp, err := req.RequestWith(ctx, m.client)
 	if err == nil {
 		err = kerr.ErrorForCode(resp.ErrorCode)
@@ -228,137 +316,8 @@ func (m *Member) sync(ctx context.Context, join *kmsg.JoinGroupResponse) (assign
 	if err != nil {
 		return assignment{}, fmt.Errorf("syncing with group %s: %w", m.cfg.Group, err)
 	}
-	m.contact = time.Now()
+	m.lease.answered(sent)
 	return decodeAssignment(resp.MemberAssignment)
-}
-
-// lead computes every member's assignment at the highest config offset any of them has read.
-func (m *Member) lead(ctx context.Context, join *kmsg.JoinGroupResponse) ([]kmsg.SyncGroupRequestGroupAssignment, error) {
-	version := versionCompatible
-	if join.Protocol != nil && *join.Protocol == "sessioned" {
-		version = versionSessioned
-	}
-	current, urls := map[string][]assign.Unit{}, map[string]string{}
-	var highest int64
-	for _, j := range join.Members {
-		meta, err := decodeMetadata(j.ProtocolMetadata)
-		if err != nil {
-			return nil, fmt.Errorf("member %s: %w", j.MemberID, err)
-		}
-		current[j.MemberID], urls[j.MemberID] = meta.Current, meta.URL
-		highest = max(highest, meta.ConfigOffset)
-	}
-	if m.cfg.View.Offset() < highest {
-		if err := m.cfg.View.ReadToEnd(ctx); err != nil {
-			return nil, err
-		}
-	}
-	code, offset := noError, m.cfg.View.Offset()
-	plans := map[string]assign.Plan{}
-	if offset < highest {
-		code = configMismatch
-	} else {
-		plans, _ = assign.Compute(current, m.cfg.View.Configured())
-		m.owners = owners(current, plans, urls)
-	}
-	out := make([]kmsg.SyncGroupRequestGroupAssignment, 0, len(current))
-	for id := range current {
-		ga := kmsg.NewSyncGroupRequestGroupAssignment()
-		ga.MemberID = id
-		ga.MemberAssignment = assignment{
-			Error: code, Leader: m.id, LeaderURL: m.cfg.URL, ConfigOffset: offset,
-			Assigned: plans[id].Add, Revoked: plans[id].Revoke,
-		}.encode(version)
-		out = append(out, ga)
-	}
-	return out, nil
-}
-
-// owners tells where each unit runs after a round.
-func owners(current map[string][]assign.Unit, plans map[string]assign.Plan, urls map[string]string) map[assign.Unit]string {
-	out := map[assign.Unit]string{}
-	for id, units := range current {
-		for _, u := range units {
-			if !slices.Contains(plans[id].Revoke, u) {
-				out[u] = urls[id]
-			}
-		}
-		for _, u := range plans[id].Add {
-			out[u] = urls[id]
-		}
-	}
-	return out
-}
-
-// heartbeats beats until the coordinator, Rejoin or ctx ends the generation. Failures to reach the coordinator are
-// retried for the length of a session.
-func (m *Member) heartbeats(ctx context.Context) error {
-	tick := time.NewTicker(m.cfg.Heartbeat)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-m.rejoin:
-			return nil
-		case <-tick.C:
-		}
-		err := m.beat(ctx)
-		var protocol *kerr.Error
-		switch {
-		case err == nil:
-			m.contact = time.Now()
-		case ctx.Err() != nil:
-			return nil
-		case errors.As(err, &protocol) && !protocol.Retriable, errors.Is(err, kerr.RebalanceInProgress), errors.Is(err, kerr.UnknownMemberID):
-			return err
-		case time.Since(m.contact) > m.cfg.SessionTimeout:
-			return err
-		}
-	}
-}
-
-// heartbeatBeside keeps the membership alive while the herder stops work.
-func (m *Member) heartbeatBeside(ctx context.Context) (stop func() error) {
-	hctx, cancel := context.WithCancel(ctx)
-	done := make(chan error, 1)
-	go func() {
-		tick := time.NewTicker(m.cfg.Heartbeat)
-		defer tick.Stop()
-		for {
-			select {
-			case <-hctx.Done():
-				done <- nil
-				return
-			case <-tick.C:
-			}
-			if err := m.beat(hctx); err != nil && hctx.Err() == nil {
-				done <- err
-				return
-			}
-		}
-	}()
-	return func() error {
-		cancel()
-		err := <-done
-		if err == nil {
-			m.contact = time.Now()
-		}
-		return err
-	}
-}
-
-func (m *Member) beat(ctx context.Context) error {
-	req := kmsg.NewPtrHeartbeatRequest()
-	req.Group, req.MemberID, req.Generation = m.cfg.Group, m.id, m.generation
-	resp, err := req.RequestWith(ctx, m.client)
-	if err == nil {
-		err = kerr.ErrorForCode(resp.ErrorCode)
-	}
-	if err != nil {
-		return fmt.Errorf("heartbeat to group %s: %w", m.cfg.Group, err)
-	}
-	return nil
 }
 
 // leave tells the coordinator that the worker goes, so that its work moves at once.

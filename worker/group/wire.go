@@ -74,24 +74,24 @@ func appendString(b []byte, s string) []byte {
 	return append(b, s...)
 }
 
-// appendUnits groups tasks under their connector, in the order connectors first appear.
+// appendUnits groups neighbours of one connector. It keeps the order, by which a leader sees what came last; a connector may
+// so be named more than once, which Java's decoder takes, too.
 func appendUnits(b []byte, us []assign.Unit) []byte {
-	var order []string
-	tasks := map[string][]int32{}
-	for _, u := range us {
-		if _, ok := tasks[u.Connector]; !ok {
-			order = append(order, u.Connector)
+	at := len(b)
+	b = binary.BigEndian.AppendUint32(b, 0)
+	runs := 0
+	for i := 0; i < len(us); runs++ {
+		n := i + 1
+		for n < len(us) && us[n].Connector == us[i].Connector {
+			n++
 		}
-		tasks[u.Connector] = append(tasks[u.Connector], u.Task)
-	}
-	b = binary.BigEndian.AppendUint32(b, uint32(len(order)))
-	for _, c := range order {
-		b = appendString(b, c)
-		b = binary.BigEndian.AppendUint32(b, uint32(len(tasks[c])))
-		for _, t := range tasks[c] {
-			b = binary.BigEndian.AppendUint32(b, uint32(t))
+		b = appendString(b, us[i].Connector)
+		b = binary.BigEndian.AppendUint32(b, uint32(n-i))
+		for ; i < n; i++ {
+			b = binary.BigEndian.AppendUint32(b, uint32(us[i].Task))
 		}
 	}
+	binary.BigEndian.PutUint32(b[at:], uint32(runs))
 	return b
 }
 

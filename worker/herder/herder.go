@@ -31,6 +31,7 @@ type Config struct {
 	Group    string      // group.id
 	// ExactlyOnce tells that tasks of sources wait until those before were fenced.
 	ExactlyOnce bool
+	Lease       func() error // nil while this node may act for its group; see group.Member
 	NodeCheck   func() error // more that health depends on, such as the bundled broker; may be nil
 	Log         *slog.Logger
 }
@@ -50,7 +51,8 @@ type Herder struct {
 	// Of the loop's goroutine alone (I1):
 	owned   map[assign.Unit]bool
 	runners map[string]*runtime.Runner
-	closing map[string]int // runners being closed, by connector
+	closing map[string]int    // runners being closed, by connector
+	weights map[string]string // of connectors' tasks, as configured when last looked at
 	fencing map[string]bool
 
 	mu         sync.Mutex
@@ -64,14 +66,15 @@ type Herder struct {
 func New(log *slog.Logger) *Herder {
 	return &Herder{
 		events: make(chan func(), 256), peers: peer.NewClient(), stopped: make(chan struct{}), rejoin: func() {},
-		owned: map[assign.Unit]bool{}, runners: map[string]*runtime.Runner{}, closing: map[string]int{}, fencing: map[string]bool{}, Config: Config{Log: log},
+		owned: map[assign.Unit]bool{}, runners: map[string]*runtime.Runner{}, closing: map[string]int{}, fencing: map[string]bool{}, weights: map[string]string{},
+		Config: Config{Log: log},
 	}
 }
 
 // Open gives the herder what it stands on; rejoin asks for a new round of the group.
 func (h *Herder) Open(c Config, rejoin func()) {
 	h.Config, h.rejoin = c, rejoin
-	h.status = newStatusWriter(c.Statuses, c.WorkerID, c.Log)
+	h.status = newStatusWriter(c.Statuses, c.WorkerID, c.Lease, c.Log)
 }
 
 // Run decides until ctx ends, then stops everything, each connector within its drain time, and returns.
@@ -117,7 +120,7 @@ func (h *Herder) Changed(c topics.Change) {
 			h.restartHere(c)
 		case topics.ConfigChanged:
 			h.align(c.Connector)
-			if !h.owned[assign.Unit{Connector: c.Connector, Task: assign.ConnectorUnit}] {
+			if !h.owned[assign.Unit{Connector: c.Connector, Task: assign.ConnectorUnit}] || h.weightChanged(c.Connector) {
 				h.rejoin() // new, or another's: a round tells
 			}
 		case topics.TasksCommitted:
@@ -132,6 +135,18 @@ func (h *Herder) Changed(c topics.Change) {
 			h.align(c.Connector)
 		}
 	})
+}
+
+// weightChanged tells whether a connector's tasks weigh other than when last asked.
+func (h *Herder) weightChanged(name string) bool {
+	k, _ := h.Configs.Get(name)
+	before, now := h.weights[name], k.Config[runtime.TaskWeight]
+	if now == "" {
+		delete(h.weights, name)
+	} else {
+		h.weights[name] = now
+	}
+	return before != now
 }
 
 // unitsDiffer tells that a connector has tasks nobody here owns, or owned ones are gone, so that a round is due.
@@ -163,7 +178,7 @@ func (h *Herder) OnAssigned(ctx context.Context, a group.Assigned) {
 		h.started, h.lost = true, nil
 		h.place = place{leader: a.Leader, leaderURL: a.LeaderURL, owners: a.Owners}
 		h.generation = max(a.Generation, h.Statuses.HighestGeneration())
-		h.status.setGeneration(h.generation)
+		h.status.joined(h.generation)
 		h.mu.Unlock()
 		touched := map[string]bool{}
 		for _, u := range a.Revoke {
@@ -218,6 +233,7 @@ func (h *Herder) OnLost(_ context.Context, why error) {
 		h.mu.Lock()
 		h.lost, h.place = why, place{}
 		h.mu.Unlock()
+		h.status.lost()
 		var revoked []assign.Unit
 		for u := range h.owned {
 			revoked = append(revoked, u)
@@ -248,6 +264,9 @@ func (h *Herder) align(name string) {
 	}
 	r, runs := h.runners[name]
 	if !runs {
+		if h.runCtx.Err() != nil {
+			return // the node stops: a round that comes now finds it going
+		}
 		if h.closing[name] > 0 {
 			return // an earlier life of the name still drains; closed aligns again
 		}
@@ -343,15 +362,4 @@ func (h *Herder) Health(ctx context.Context) (bool, error) {
 	case <-ctx.Done():
 		return true, errors.New("the worker's decisions do not go on: its loop did not answer in time")
 	}
-}
-
-// Configured is what the group's leader assigns.
-func (h *Herder) Configured() map[string]int {
-	out := map[string]int{}
-	for _, n := range h.Configs.Names() {
-		if k, ok := h.Configs.Get(n); ok {
-			out[n] = len(k.Tasks)
-		}
-	}
-	return out
 }

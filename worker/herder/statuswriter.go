@@ -10,16 +10,19 @@ import (
 	"github.com/penstockio/penstock/worker/topics"
 )
 
-// statusWriter writes states to their topic off the loop: in order per unit, the newest winning (I4).
+// statusWriter writes states to their topic off the loop: in order per unit, the newest winning (I4). It writes only while
+// this node has its place in the group: what waits when that is lost is dropped, since another node tells of the units then.
 type statusWriter struct {
 	store    *topics.Statuses
 	workerID string
+	lease    func() error
 	log      *slog.Logger
 
 	mu         sync.Mutex
 	generation int32
 	queue      []unit                  // in order of their first waiting change
 	waiting    map[unit]*topics.Status // nil: forget
+	out        bool                    // of the group: nothing may be written
 	closed     bool
 	wake       chan struct{}
 }
@@ -30,13 +33,24 @@ type unit struct {
 	all       bool // the connector and all its tasks: only to forget
 }
 
-func newStatusWriter(store *topics.Statuses, workerID string, log *slog.Logger) *statusWriter {
-	return &statusWriter{store: store, workerID: workerID, log: log, waiting: map[unit]*topics.Status{}, wake: make(chan struct{}, 1)}
+func newStatusWriter(store *topics.Statuses, workerID string, lease func() error, log *slog.Logger) *statusWriter {
+	return &statusWriter{
+		store: store, workerID: workerID, lease: lease, log: log, out: true, waiting: map[unit]*topics.Status{}, wake: make(chan struct{}, 1),
+	}
 }
 
-func (w *statusWriter) setGeneration(g int32) {
+// joined tells that the node has its place, in this generation.
+func (w *statusWriter) joined(g int32) {
 	w.mu.Lock()
-	w.generation = g
+	w.generation, w.out = g, false
+	w.mu.Unlock()
+}
+
+// lost tells that it has no place any more.
+func (w *statusWriter) lost() {
+	w.mu.Lock()
+	w.out, w.queue = true, nil
+	clear(w.waiting)
 	w.mu.Unlock()
 }
 
@@ -79,6 +93,9 @@ func (w *statusWriter) remove(u unit) {
 }
 
 func (w *statusWriter) enqueue(u unit, st *topics.Status) {
+	if w.out {
+		return
+	}
 	if _, ok := w.waiting[u]; !ok {
 		w.queue = append(w.queue, u)
 	}
@@ -100,12 +117,40 @@ func (w *statusWriter) run() {
 			<-w.wake
 			continue
 		}
+		if !w.mayWrite(u) {
+			continue
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		err := w.write(ctx, u, st)
 		cancel()
 		if err != nil {
 			w.log.Warn("writing a state failed", "connector", u.connector, "task", u.task, "error", err)
 		}
+	}
+}
+
+// leasePause is the wait between two looks at a lease that has run out.
+const leasePause = 20 * time.Millisecond
+
+// mayWrite waits while the lease has run out and nobody knows yet what that means. False: the state is nobody's business any
+// more, or a newer one waits.
+func (w *statusWriter) mayWrite(u unit) bool {
+	for {
+		err := w.lease()
+		w.mu.Lock()
+		_, newer := w.waiting[u]
+		out, closed := w.out, w.closed
+		w.mu.Unlock()
+		switch {
+		case out || newer:
+			return false
+		case err == nil:
+			return true
+		case closed:
+			w.log.Warn("a state is not written: this worker has lost its place in the group", "connector", u.connector, "task", u.task)
+			return false
+		}
+		time.Sleep(leasePause)
 	}
 }
 
