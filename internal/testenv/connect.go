@@ -74,6 +74,9 @@ func (c *JavaConnect) Start(t testing.TB) {
 	}
 }
 
+// Stop ends it with SIGTERM: it commits, and leaves its group.
+func (c *JavaConnect) Stop() { c.p.stop(time.Minute) }
+
 // Kill ends it with SIGKILL.
 func (c *JavaConnect) Kill() { c.p.kill() }
 

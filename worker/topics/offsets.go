@@ -78,7 +78,7 @@ func (o *Offsets) Records(connector string, offsets []Offset) ([]*kgo.Record, er
 		if err != nil {
 			return nil, fmt.Errorf("writing an offset of connector %s: %w", connector, err)
 		}
-		out = append(out, &kgo.Record{Topic: o.tab.Topic(), Key: key, Value: f.Value})
+		out = append(out, &kgo.Record{Topic: o.tab.Topic(), Partition: -1, Key: key, Value: f.Value}) // by its key
 	}
 	return out, nil
 }

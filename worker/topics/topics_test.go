@@ -157,7 +157,7 @@ func TestOffsetsKeepKeyBytes(t *testing.T) {
 		t.Fatalf("key %s %v, want the stored bytes %s", key, err, java)
 	}
 	recs, err := o.Records("c", []Offset{{Partition: json.RawMessage(`{"a":1,"z":"<&>"}`), Value: json.RawMessage(`{"position":2}`)}})
-	if err != nil || len(recs) != 1 || recs[0].Topic != "offsets" {
+	if err != nil || len(recs) != 1 || recs[0].Topic != "offsets" || recs[0].Partition != -1 {
 		t.Fatal(recs, err)
 	}
 	if err := o.tab.Write(ctx, table.Record{Key: recs[0].Key, Value: recs[0].Value}); err != nil {
