@@ -46,8 +46,8 @@ func numberOf(value []byte) (partition string, n int64, err error) {
 	return string(f[0]), n, err
 }
 
-// readTopics reads committed records of topics up to their ends.
-func readTopics(t *testing.T, broker string, topics ...string) seen {
+// readCommitted reads topics up to their ends, as a reader of committed records sees them.
+func readCommitted(t *testing.T, broker string, topics []string, each func(*kgo.Record)) {
 	t.Helper()
 	cl, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.DisableClientMetrics(), kgo.ConsumeTopics(topics...), kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(), kgo.FetchMaxWait(100*time.Millisecond))
@@ -64,13 +64,12 @@ func readTopics(t *testing.T, broker string, topics ...string) seen {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := seen{}
 	next := map[topicPartition]int64{}
 	for {
 		missing := false
 		ends.Each(func(o kadm.ListedOffset) { missing = missing || next[topicPartition{o.Topic, o.Partition}] < o.Offset })
 		if !missing {
-			return out
+			return
 		}
 		f := cl.PollFetches(ctx)
 		if err := f.Err0(); err != nil {
@@ -78,16 +77,25 @@ func readTopics(t *testing.T, broker string, topics ...string) seen {
 		}
 		f.EachRecord(func(r *kgo.Record) {
 			next[topicPartition{r.Topic, r.Partition}] = r.Offset + 1
-			if r.Attrs.IsControl() {
-				return
+			if !r.Attrs.IsControl() {
+				each(r)
 			}
-			p, n, err := numberOf(r.Value)
-			if err != nil || p != string(r.Key) {
-				t.Fatalf("offset %d of %s-%d: key %q, value %q: %v", r.Offset, r.Topic, r.Partition, r.Key, r.Value, err)
-			}
-			out.add(r.Topic, r.Partition, r.Offset, p+" "+strconv.FormatInt(n, 10))
 		})
 	}
+}
+
+// readTopics reads checking records.
+func readTopics(t *testing.T, broker string, topics ...string) seen {
+	t.Helper()
+	out := seen{}
+	readCommitted(t, broker, topics, func(r *kgo.Record) {
+		p, n, err := numberOf(r.Value)
+		if err != nil || p != string(r.Key) {
+			t.Fatalf("offset %d of %s-%d: key %q, value %q: %v", r.Offset, r.Topic, r.Partition, r.Key, r.Value, err)
+		}
+		out.add(r.Topic, r.Partition, r.Offset, p+" "+strconv.FormatInt(n, 10))
+	})
+	return out
 }
 
 // numbers is how far a source partition's numbers are in its topic.

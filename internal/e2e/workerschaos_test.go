@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/penstockio/penstock/internal/testenv"
 	"github.com/penstockio/penstock/rest/api"
@@ -35,6 +36,8 @@ type chaos struct {
 	dir         string // of the sinks' files
 	until       time.Time
 
+	stored map[string][]string // the last records of each source partition in the offset topic
+
 	answers struct {
 		sync.Mutex
 		count map[string]int
@@ -44,6 +47,9 @@ type chaos struct {
 // TestWorkersChaos runs checking sources and sinks on three workers that are killed, stopped, terminated and started again
 // while connectors are made, deleted, paused and changed. PENSTOCK_CHAOS says how long, PENSTOCK_SEED which way.
 func TestWorkersChaos(t *testing.T) { runChaos(t, false) }
+
+// TestWorkersChaosExactlyOnce is the same with positions in the records' transactions: no number is there twice.
+func TestWorkersChaosExactlyOnce(t *testing.T) { runChaos(t, true) }
 
 func runChaos(t *testing.T, exactlyOnce bool) {
 	testenv.NeedServers(t)
@@ -327,7 +333,8 @@ func (c *chaos) check(t *testing.T) {
 			total += int(row.next)
 			repeats += row.repeats
 			if at[p] != row.next {
-				t.Errorf("%s, partition %s: its position is %d, its topic has %d numbers", sourceName(i), p, at[p], row.next)
+				t.Errorf("%s, partition %s: its position is %d, its topic has %d numbers; stored were, at last, %v", sourceName(i), p, at[p], row.next,
+					last(c.stored[fmt.Sprintf(`["%s",{"checked":"%s"}]`, sourceName(i), p)], 6))
 			}
 			if c.exactlyOnce && row.repeats > 0 {
 				t.Errorf("%s, partition %s: %d numbers are there again, exactly once was asked for", sourceName(i), p, row.repeats)
@@ -348,16 +355,19 @@ func (c *chaos) check(t *testing.T) {
 	t.Logf("the sinks saw %d records, %d of them again", records, lines-records)
 }
 
+func last(list []string, n int) []string { return list[max(0, len(list)-n):] }
+
 // neverBack checks that no stored position went back: a worker that lost a task wrote none after the one that has it. (What
 // compaction took away would only have been more to check.)
 func (c *chaos) neverBack(t *testing.T) {
 	t.Helper()
 	at := map[string]int64{}
+	c.stored = map[string][]string{}
 	back := 0
-	for _, r := range newTap(t, c.workers[0].Penstock, "connect-offsets").toEnd(t, "connect-offsets") {
+	readCommitted(t, c.broker.Addr, []string{"connect-offsets"}, func(r *kgo.Record) {
 		var pos struct{ Next int64 }
 		if r.Value == nil || json.Unmarshal(r.Value, &pos) != nil {
-			continue
+			return
 		}
 		key := string(r.Key)
 		if pos.Next < at[key] {
@@ -367,7 +377,8 @@ func (c *chaos) neverBack(t *testing.T) {
 			}
 		}
 		at[key] = pos.Next
-	}
+		c.stored[key] = append(c.stored[key], fmt.Sprintf("%s %s", r.Timestamp.Format("15:04:05.000"), r.Value))
+	})
 	if back > 3 {
 		t.Errorf("positions went back %d times", back)
 	}
