@@ -21,10 +21,11 @@ type sourceConfig struct {
 }
 
 var source = connectapi.Source[sourceConfig]{
-	Info:       connectapi.Info{Name: "checking-source", Version: version, Doc: "Emits numbers, in order, from each of its partitions."},
-	Boundaries: true,
-	Tasks:      split,
-	Open:       openSource,
+	Info:        connectapi.Info{Name: "checking-source", Version: version, Doc: "Emits numbers, in order, from each of its partitions."},
+	ExactlyOnce: func(sourceConfig) bool { return true }, // the next number alone says what comes
+	Boundaries:  true,
+	Tasks:       split,
+	Open:        openSource,
 }
 
 // split deals the partitions out.
