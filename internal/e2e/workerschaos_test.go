@@ -284,7 +284,34 @@ func (c *chaos) settle(t *testing.T) {
 			return err == nil && st.Connector.State == api.Stopped && len(st.Tasks) == 0
 		})
 	}
+	c.awaitQuiet(t)
 	c.note("the sources are stopped")
+}
+
+// awaitQuiet waits until nothing is written any more: a stopped connector's tasks drain after it says so.
+func (c *chaos) awaitQuiet(t *testing.T) {
+	t.Helper()
+	adm := kadm.NewClient(client(t, c.workers[0].Penstock))
+	ends := func() int64 {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		o, err := adm.ListEndOffsets(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := int64(0)
+		o.Each(func(o kadm.ListedOffset) {
+			if o.Topic == "connect-offsets" || strings.HasPrefix(o.Topic, "checked-") {
+				sum += o.Offset
+			}
+		})
+		return sum
+	}
+	testenv.Eventually(t, time.Minute, "the stopped sources write nothing", func() bool {
+		was := ends()
+		time.Sleep(time.Second)
+		return ends() == was
+	})
 }
 
 // awaitRunning waits until every connector and its three tasks run, as every worker says.
