@@ -7,3 +7,6 @@ echo; echo "== idle server"
 CGO_ENABLED=0 go run ./bench/idle
 echo; echo "== plugin wire: host and plugin together, against a bare go-plugin bytes stream with the same pooled codec"
 CGO_ENABLED=0 go run ./bench/pluginwire
+echo; echo "== broker, beside Apache Kafka with the same clients (KLITE=/path adds klite; figures in brackets: ours divided by theirs)"
+CGO_ENABLED=0 go build -o bin/bench-broker ./bench/broker
+bin/bench-broker

@@ -29,9 +29,9 @@ func logger(level, format string) (*slog.Logger, error) {
 // there, and the collector should work harder before the process grows.
 const memoryLimit = 512 << 20
 
-// collectAt lets the heap grow by half, not by as much again, before it is collected: most of it are large buffers without
+// collectAt lets the heap grow by less than half, not by as much again, before it is collected: most of it are large buffers without
 // pointers, which cost a collection next to nothing.
-const collectAt = 50
+const collectAt = 40
 
 func tuneMemory() {
 	if os.Getenv("GOGC") == "" {
