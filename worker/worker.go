@@ -89,12 +89,16 @@ func (w *Worker) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	w.registry.Guard(w.cfg.Session, member.Lease)
 	rt := runtime.New(runtime.Config{
 		Group: w.cfg.Group, Defaults: w.cfg.Props, Interval: w.cfg.FlushInterval, Session: w.cfg.Session, Drain: w.cfg.Drain, TopicsEnable: w.cfg.TopicCreation,
 		ExactlyOnce: w.cfg.ExactlyOnce == Enabled, Lease: member.Lease,
 	}, w.registry, w.clients, offsets{stores.offsets}, w.log, w.opts.Registry)
 	w.Open(herder.Config{
 		WorkerID: w.opts.WorkerID, Configs: stores.configs, Statuses: stores.statuses, Offsets: stores.offsets, Runtime: rt, Admin: stores.admin, Lease: member.Lease,
+		Lead: func(ctx context.Context) error {
+			return stores.configs.Lead(ctx, w.clients, "connect-cluster-"+w.cfg.Group)
+		},
 		Fencer: stores.fencer, Group: w.cfg.Group, ExactlyOnce: w.cfg.ExactlyOnce != Disabled,
 		Info:      api.ServerInfo{Version: connectVersion, Commit: w.opts.Commit, KafkaClusterID: stores.clusterID, Penstock: w.opts.Version},
 		NodeCheck: w.opts.NodeCheck, Log: w.log,

@@ -14,6 +14,10 @@ const (
 	// MaxMessageKey gives the largest gRPC message in bytes, in the plugin's environment.
 	MaxMessageKey = "PENSTOCK_MAX_MESSAGE_BYTES"
 
+	// SilenceKey gives, in the plugin's environment and in milliseconds, how long its host may be silent before it may write
+	// no more: another may have the work. The host says that it is there by health checks.
+	SilenceKey = "PENSTOCK_HOST_SILENCE_MS"
+
 	// DefaultMaxMessage is the largest gRPC message, in bytes, if nothing else is said.
 	DefaultMaxMessage = 64 << 20
 	// MaxMessage bounds it.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -356,5 +357,70 @@ func TestStderrTailAndConcurrentStops(t *testing.T) {
 	}
 	if s := p.Stderr(); !strings.Contains(s, "printed in main") {
 		t.Fatalf("stderr: %q", s)
+	}
+}
+
+// TestSilentHostIsNotServed: a sink writes nothing while its host has been silent for too long, and goes on when it is back; so
+// does a source with what it read.
+func TestSilentHostIsNotServed(t *testing.T) {
+	path := plugintest.Build(t, "connect-api/internal/testplugin")
+	var out atomic.Bool
+	lease := func() error {
+		if out.Load() {
+			return errors.New("out")
+		}
+		return nil
+	}
+	const silence = 500 * time.Millisecond
+	p := plugintest.Start(t, host.Options{Path: path, Silence: silence, Lease: lease})
+	ctx := within(t, 60*time.Second)
+	src, err := p.OpenSource(ctx, host.SourceOptions{Connector: "numbers", Config: map[string]string{"batch": "1", "every.ms": "5"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	came := make(chan struct{}, 1<<16)
+	go func() {
+		for {
+			if _, err := src.Recv(ctx); err != nil {
+				return
+			}
+			came <- struct{}{}
+		}
+	}()
+	<-came
+	dir := t.TempDir()
+	snk := openSink(t, ctx, p, map[string]string{"dir": dir})
+	if err := snk.Assign(connectapi.Offsets{tp: 10}); err != nil {
+		t.Fatal(err)
+	}
+	event[*host.Assigned](t, ctx, snk)
+	out.Store(true)
+	time.Sleep(4 * silence) // longer than it takes to fall silent: what comes after this was sent too late
+	for len(came) > 0 {
+		<-came
+	}
+	b := snk.NewBatch()
+	if err := b.Append(route("renamed", "t"), 5, 10, nil, []byte("late")); err != nil {
+		t.Fatal(err)
+	}
+	if err := snk.Send(ctx, b, connectapi.Offsets{tp: 11}); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2 * silence)
+	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
+		t.Errorf("a sink wrote %v for a host that is silent: %v", files, err)
+	}
+	if n := len(came); n > 0 {
+		t.Errorf("a source sent %d messages to a host that is silent", n)
+	}
+	out.Store(false)
+	if d := event[*host.Durable](t, ctx, snk); d.Offsets[tp] != 11 {
+		t.Errorf("durable: %v", d.Offsets)
+	}
+	select {
+	case <-came:
+	case <-ctx.Done():
+		t.Fatal("nothing came when the host was there again")
 	}
 }

@@ -30,11 +30,15 @@ type Options struct {
 	Dir string
 	Log *slog.Logger // tagged by the caller; nil: slog.Default()
 
-	StartTimeout    time.Duration // until the plugin answers; 0: 10 s
-	CallTimeout     time.Duration // of Describe, Validate, Tasks, Alter, Deleted, and of opening a stream; 0: 60 s
-	Grace           time.Duration // for a plugin asked to end; 0: 5 s
-	AnswerTimeout   time.Duration // a process whose server is silent for so long is killed; 0: 30 s
-	MaxMessageBytes int           // of a message, and so of a record; 0: 64 MiB
+	StartTimeout  time.Duration // until the plugin answers; 0: 10 s
+	CallTimeout   time.Duration // of Describe, Validate, Tasks, Alter, Deleted, and of opening a stream; 0: 60 s
+	Grace         time.Duration // for a plugin asked to end; 0: 5 s
+	AnswerTimeout time.Duration // a process whose server is silent for so long is killed; 0: 30 s
+	// Silence is how long the plugin may write after this process fell silent; 0: for ever. The host speaks to it, by health
+	// checks, while Lease is nil or gives nil.
+	Silence         time.Duration
+	Lease           func() error
+	MaxMessageBytes int // of a message, and so of a record; 0: 64 MiB
 }
 
 func (o *Options) defaults() error {
@@ -134,6 +138,9 @@ func (p *Process) launch() (<-chan string, error) {
 		connectpb.SocketDirKey+"="+p.socketDir,
 		connectpb.MaxMessageKey+"="+strconv.Itoa(p.opts.MaxMessageBytes),
 		"TMPDIR="+p.socketDir)
+	if p.opts.Silence > 0 {
+		cmd.Env = append(cmd.Env, connectpb.SilenceKey+"="+strconv.FormatInt(p.opts.Silence.Milliseconds(), 10))
+	}
 	cmd.SysProcAttr = processAttributes()
 	outR, outW, err := os.Pipe()
 	if err != nil {

@@ -16,7 +16,11 @@ import (
 // not its business. Any answer counts, an error too.
 func (p *Process) watch() {
 	health := grpc_health_v1.NewHealthClient(p.conn)
-	every := time.NewTicker(p.opts.AnswerTimeout / 4)
+	pause := p.opts.AnswerTimeout / 4
+	if p.opts.Silence > 0 {
+		pause = min(pause, p.opts.Silence/5)
+	}
+	every := time.NewTicker(pause)
 	defer every.Stop()
 	silent := 0
 	for {
@@ -26,6 +30,9 @@ func (p *Process) watch() {
 		case <-p.stopping:
 			return
 		case <-every.C:
+		}
+		if p.opts.Lease != nil && p.opts.Lease() != nil {
+			continue // the plugin is to hear nothing
 		}
 		// Two halves, not one whole: after a suspend of this worker itself the clock alone has run out, and the second is answered.
 		ctx, cancel := context.WithTimeout(context.Background(), p.opts.AnswerTimeout/2)

@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/experimental"
+	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/stats"
 
 	"github.com/penstockio/penstock/connect-api"
@@ -78,7 +79,7 @@ func run(defs []*connectapi.Definition) int {
 	closed := make(chan struct{})
 	serving, stopServing := context.WithCancel(context.Background())
 	defer stopServing()
-	conns := &connections{gone: make(chan struct{}, 1)}
+	conns := &connections{gone: make(chan struct{}, 1), ear: &srv.ear}
 	// go-plugin's test mode is the one in which it leaves stdout, stderr, signals and the exit to its caller: it would print
 	// the handshake on os.Stdout, where code of a connector may print too (I1).
 	go plugin.Serve(&plugin.ServeConfig{
@@ -135,6 +136,15 @@ func shakeHands(out io.WriteCloser, addr net.Addr) error {
 	return err
 }
 
+// silence is how long the host may be silent; 0: for ever.
+func silence() time.Duration {
+	ms, err := strconv.ParseInt(os.Getenv(connectpb.SilenceKey), 10, 64)
+	if err != nil || ms <= 0 {
+		return 0
+	}
+	return time.Duration(ms) * time.Millisecond
+}
+
 func maxMessage() int {
 	n, err := strconv.Atoi(os.Getenv(connectpb.MaxMessageKey))
 	if err != nil || n <= 0 || n > connectpb.MaxMessage {
@@ -160,12 +170,20 @@ func serverOptions(opts []grpc.ServerOption, s *server, c *connections) []grpc.S
 type connections struct {
 	n    atomic.Int32
 	gone chan struct{}
+	ear  *ear
 }
 
 var _ stats.Handler = (*connections)(nil)
 
 func (*connections) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
-func (*connections) HandleRPC(context.Context, stats.RPCStats)                       {}
+
+// HandleRPC hears health checks.
+func (c *connections) HandleRPC(_ context.Context, s stats.RPCStats) {
+	if h, ok := s.(*stats.InHeader); ok && h.FullMethod == grpc_health_v1.Health_Check_FullMethodName {
+		c.ear.hear()
+	}
+}
+
 func (*connections) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context {
 	return ctx
 }

@@ -134,6 +134,9 @@ func (o *outbox) take(hurry bool) (p *parcel, wait time.Duration) {
 
 // sendDue sends what is due, if anything is; else how long to wait for it.
 func (t *source) sendDue(hurry bool) (sent bool, wait time.Duration, err error) {
+	if t.ear.silent() {
+		return false, earPause, nil // it reads on, and sends when the host is there again
+	}
 	t.out.sendMu.Lock()
 	defer t.out.sendMu.Unlock()
 	p, wait := t.out.take(hurry)

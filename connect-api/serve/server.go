@@ -25,6 +25,7 @@ type server struct {
 	order      []*connectapi.Definition
 	maxMessage int
 	log        *slog.Logger
+	ear        ear
 
 	mu    sync.Mutex
 	tasks int
@@ -39,6 +40,7 @@ func newServer(ctx context.Context, defs []*connectapi.Definition, maxMessage in
 	for _, d := range defs {
 		s.defs[d.Name] = d
 	}
+	s.ear.init(silence())
 	return s
 }
 

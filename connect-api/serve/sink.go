@@ -170,6 +170,10 @@ func (t *sink) RequestCommit() {
 
 func (t *sink) handle(f *connectpb.Frame) error {
 	if f.IsBatch {
+		if !t.ear.await(t.ctx) {
+			f.Release()
+			return t.ctx.Err()
+		}
 		return t.write(f)
 	}
 	switch f.Msg.(*connectpb.ToSink).Msg.(type) {
@@ -310,6 +314,9 @@ func (t *sink) durable(o connectapi.Offsets) error {
 }
 
 func (t *sink) flush(all bool) error {
+	if !t.ear.await(t.ctx) {
+		return t.ctx.Err()
+	}
 	o := t.next
 	if c, ok := t.task.(connectapi.Committer); ok {
 		err := t.retry(t.ctx, func() (err error) {

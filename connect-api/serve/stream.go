@@ -22,6 +22,7 @@ type stream struct {
 	open *connectpb.Open
 	log  *slog.Logger
 	def  *connectapi.Definition
+	ear  *ear
 
 	mu sync.Mutex // sending: gRPC allows one sender
 
@@ -55,7 +56,7 @@ func (s *stream) tell(m proto.Message) error { return s.send(&connectpb.Frame{Ms
 
 // begin reads Open.
 func (s *stream) begin(srv *server, raw grpc.ServerStream, open *connectpb.Open) (err error) {
-	s.raw, s.open = raw, open
+	s.raw, s.open, s.ear = raw, open, &srv.ear
 	ctx, cancel := context.WithCancel(raw.Context())
 	release := context.AfterFunc(srv.ctx, cancel)
 	s.ctx, s.stop = ctx, func() { cancel(); release() }

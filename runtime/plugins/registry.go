@@ -55,11 +55,13 @@ type Registry struct {
 	asked  sync.WaitGroup
 	turns  chan struct{} // bounds how many are asked at once
 
-	mu     sync.Mutex
-	closed bool
-	files  map[string]*file // by path
-	asking map[string]bool  // by path; true while nothing is known of the file yet, not when it is only tried again
-	news   chan struct{}    // closed, and made anew, when a file was described
+	mu      sync.Mutex
+	closed  bool
+	files   map[string]*file // by path
+	asking  map[string]bool  // by path; true while nothing is known of the file yet, not when it is only tried again
+	silence time.Duration
+	lease   func() error
+	news    chan struct{} // closed, and made anew, when a file was described
 }
 
 type file struct {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -22,6 +23,14 @@ const socketPrefix = "pnstk-"
 type launch struct {
 	Args []string          `yaml:"args"`
 	Env  map[string]string `yaml:"env"`
+}
+
+// Guard makes plugins that are started from now on write nothing once this process has been silent for so long, or its
+// lease has run out.
+func (r *Registry) Guard(silence time.Duration, lease func() error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.silence, r.lease = silence, lease
 }
 
 // Start starts a process of the plugin's binary. The caller stops it.
@@ -39,7 +48,10 @@ func (r *Registry) start(ctx context.Context, path string, log *slog.Logger) (*h
 	for k, v := range l.Env {
 		env = append(env, k+"="+v)
 	}
-	return host.Start(ctx, host.Options{Path: path, Args: l.Args, Env: env, Dir: r.sockets, Log: log})
+	r.mu.Lock()
+	silence, lease := r.silence, r.lease
+	r.mu.Unlock()
+	return host.Start(ctx, host.Options{Path: path, Args: l.Args, Env: env, Dir: r.sockets, Log: log, Silence: silence, Lease: lease})
 }
 
 func launchOf(path string) (l launch, err error) {

@@ -60,8 +60,8 @@ type view struct {
 	last map[assign.Unit]Owner
 }
 
-func (v *view) Offset() int64                   { v.mu.Lock(); defer v.mu.Unlock(); return v.off }
-func (v *view) ReadToEnd(context.Context) error { return nil }
+func (v *view) Offset() int64                      { v.mu.Lock(); defer v.mu.Unlock(); return v.off }
+func (v *view) ReadToEnd(context.Context) error    { return nil }
 func (v *view) Configured() map[string]assign.Work { v.mu.Lock(); defer v.mu.Unlock(); return v.cfg }
 
 func (v *view) LastOwners(context.Context, []assign.Unit) (map[assign.Unit]Owner, error) {

@@ -76,7 +76,7 @@ func (h *Herder) fenceTasks(ctx context.Context, name string, k topics.Connector
 			}
 		}
 	}
-	end, err := h.beginWrite()
+	end, err := h.beginLeading(ctx)
 	if err != nil {
 		return err
 	}

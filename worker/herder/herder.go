@@ -31,9 +31,11 @@ type Config struct {
 	Group    string      // group.id
 	// ExactlyOnce tells that tasks of sources wait until those before were fenced.
 	ExactlyOnce bool
-	Lease       func() error // nil while this node may act for its group; see group.Member
-	NodeCheck   func() error // more that health depends on, such as the bundled broker; may be nil
-	Log         *slog.Logger
+	// Lead takes the right to write configurations from whoever had it; it does nothing while this node has it.
+	Lead      func(ctx context.Context) error
+	Lease     func() error // nil while this node may act for its group; see group.Member
+	NodeCheck func() error // more that health depends on, such as the bundled broker; may be nil
+	Log       *slog.Logger
 }
 
 // Herder decides for one node. Its exported methods are safe for concurrent use.
@@ -60,13 +62,15 @@ type Herder struct {
 	lost       error
 	generation int32
 	place      place
+	term       int // counts the rounds after which this node led
+	fencedTerm int // the one in which another took the right to write
 }
 
 // New makes a herder; Changed may be given to the config topic at once, Run decides.
 func New(log *slog.Logger) *Herder {
 	return &Herder{
 		events: make(chan func(), 256), peers: peer.NewClient(), stopped: make(chan struct{}), rejoin: func() {},
-		owned: map[assign.Unit]bool{}, runners: map[string]*runtime.Runner{}, closing: map[string]int{}, fencing: map[string]bool{}, weights: map[string]string{},
+		owned: map[assign.Unit]bool{}, runners: map[string]*runtime.Runner{}, closing: map[string]int{}, fencedTerm: -1, fencing: map[string]bool{}, weights: map[string]string{},
 		Config: Config{Log: log},
 	}
 }
@@ -177,6 +181,9 @@ func (h *Herder) OnAssigned(ctx context.Context, a group.Assigned) {
 		h.mu.Lock()
 		h.started, h.lost = true, nil
 		h.place = place{leader: a.Leader, leaderURL: a.LeaderURL, owners: a.Owners}
+		if a.Leader {
+			h.term++
+		}
 		h.generation = max(a.Generation, h.Statuses.HighestGeneration())
 		h.status.joined(h.generation)
 		h.mu.Unlock()
@@ -193,7 +200,9 @@ func (h *Herder) OnAssigned(ctx context.Context, a group.Assigned) {
 			h.align(name)
 		}
 		h.forgetGone(a.Leader)
-		if a.Leader {
+		if !a.Leader {
+			go h.unlead()
+		} else {
 			h.renewKey()
 			h.fencePending(h.Configs.Names()...)
 		}
@@ -234,6 +243,7 @@ func (h *Herder) OnLost(_ context.Context, why error) {
 		h.lost, h.place = why, place{}
 		h.mu.Unlock()
 		h.status.lost()
+		go h.unlead()
 		var revoked []assign.Unit
 		for u := range h.owned {
 			revoked = append(revoked, u)

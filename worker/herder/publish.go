@@ -97,7 +97,7 @@ func sameTasks(k topics.Connector, tasks []map[string]string) bool {
 
 // writeTasks is the leader's part.
 func (h *Herder) writeTasks(ctx context.Context, name string, tasks []map[string]string) error {
-	end, err := h.beginWrite()
+	end, err := h.beginLeading(ctx)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (h *Herder) writeTasks(ctx context.Context, name string, tasks []map[string
 	case sameTasks(k, tasks):
 		return nil
 	}
-	return h.Configs.PutTasks(ctx, name, tasks)
+	return conflicting(h.Configs.PutTasks(ctx, name, tasks))
 }
 
 // PutTasks takes a connector's tasks from the worker that runs it; body is what was signed.
@@ -135,16 +135,20 @@ func (h *Herder) PutTasks(ctx context.Context, name string, header http.Header, 
 // keyTTL is inter.worker.key.ttl.ms: after so long the leader makes another session key.
 const keyTTL = time.Hour
 
-// renewKey makes a session key if there is none or it is old, off the loop; the leader does it.
+// renewKey makes a session key if there is none or it is old, off the loop; the leader does it after each round. So it also
+// takes the right to write at once, which ends an earlier leader's.
 func (h *Herder) renewKey() {
-	if k, have := h.Configs.SessionKey(); have && time.Since(k.Created) < keyTTL && k.Algorithm == peer.Algorithm {
-		return
-	}
 	go func() {
 		ctx, cancel := context.WithTimeout(h.runCtx, publishTimeout)
 		defer cancel()
-		h.write.Lock()
-		defer h.write.Unlock()
+		end, err := h.beginLeading(ctx)
+		if err != nil {
+			if h.runCtx.Err() == nil {
+				h.Log.Warn("taking the right to write configurations failed; the next write tries again", "error", err)
+			}
+			return
+		}
+		defer end()
 		if k, have := h.Configs.SessionKey(); have && time.Since(k.Created) < keyTTL && k.Algorithm == peer.Algorithm {
 			return
 		}

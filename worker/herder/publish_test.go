@@ -45,7 +45,13 @@ func TestTasksArePublishedAgain(t *testing.T) {
 	}
 	defer statuses.Close()
 	h := New(quiet)
-	h.Open(Config{Configs: configs, Statuses: statuses, WorkerID: "w", Log: quiet}, func() {})
+	lead := func(ctx context.Context) error { return configs.Lead(ctx, clients, "connect-cluster-g") }
+	if err := lead(ctx); err != nil {
+		t.Fatal(err)
+	}
+	h.Open(Config{
+		Configs: configs, Statuses: statuses, WorkerID: "w", Log: quiet, Lead: lead, Lease: func() error { return nil },
+	}, func() {})
 	run, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() { defer close(done); h.Run(run) }()

@@ -64,6 +64,8 @@ func (h *Herder) where() (place, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
+	case rejoining(h.lost):
+		return place{}, fmt.Errorf("this worker joins its group again: %w", h.lost)
 	case h.lost != nil:
 		return place{}, outOfGroup(h.lost)
 	case !h.started:

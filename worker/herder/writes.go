@@ -34,7 +34,7 @@ func (h *Herder) Create(ctx context.Context, r api.CreateRequest) (api.Connector
 	if err := h.check(ctx, cfg); err != nil {
 		return api.ConnectorInfo{}, err
 	}
-	end, err := h.beginWrite()
+	end, err := h.beginLeading(ctx)
 	if err != nil {
 		return api.ConnectorInfo{}, err
 	}
@@ -43,23 +43,10 @@ func (h *Herder) Create(ctx context.Context, r api.CreateRequest) (api.Connector
 		return api.ConnectorInfo{}, api.Errorf(http.StatusConflict, "Connector %s already exists", r.Name)
 	}
 	if err := h.Configs.PutConnector(ctx, r.Name, cfg, target); err != nil {
-		return api.ConnectorInfo{}, err
+		return api.ConnectorInfo{}, conflicting(err)
 	}
 	h.Log.Info("connector created", "connector", r.Name, "class", cfg["connector.class"])
 	return h.Info(r.Name)
-}
-
-// beginWrite waits for the turn to write to the config topic. A node that is out of its group says so at once: it does not
-// reach the cluster, or others decide meanwhile.
-func (h *Herder) beginWrite() (end func(), err error) {
-	h.mu.Lock()
-	lost := h.lost
-	h.mu.Unlock()
-	if lost != nil {
-		return nil, outOfGroup(lost)
-	}
-	h.write.Lock()
-	return h.write.Unlock, nil
 }
 
 func outOfGroup(why error) error {
@@ -93,14 +80,14 @@ func (h *Herder) PutConfig(ctx context.Context, name string, cfg api.Config) (ap
 }
 
 func (h *Herder) put(ctx context.Context, name string, cfg map[string]string) (api.ConnectorInfo, bool, error) {
-	end, err := h.beginWrite()
+	end, err := h.beginLeading(ctx)
 	if err != nil {
 		return api.ConnectorInfo{}, false, err
 	}
 	defer end()
 	before, exists := h.Configs.Get(name)
 	if err := h.Configs.PutConnector(ctx, name, cfg, nil); err != nil {
-		return api.ConnectorInfo{}, false, err
+		return api.ConnectorInfo{}, false, conflicting(err)
 	}
 	switch {
 	case !exists:
@@ -169,7 +156,7 @@ func validateError(err error) error {
 
 // Delete removes a connector; its offsets and consumer group stay, as in Kafka Connect.
 func (h *Herder) Delete(ctx context.Context, name string) error {
-	end, err := h.beginWrite()
+	end, err := h.beginLeading(ctx)
 	if err != nil {
 		return err
 	}
@@ -178,7 +165,7 @@ func (h *Herder) Delete(ctx context.Context, name string) error {
 		return notFound(name)
 	}
 	if err := h.Configs.RemoveConnector(ctx, name); err != nil {
-		return err
+		return conflicting(err)
 	}
 	h.Log.Info("connector deleted", "connector", name)
 	return nil
@@ -200,7 +187,11 @@ func (h *Herder) Stop(ctx context.Context, name string) error {
 }
 
 func (h *Herder) target(ctx context.Context, name string, s topics.TargetState, empty bool) error {
-	end, err := h.beginWrite()
+	begin := h.beginLeading
+	if !empty {
+		begin = func(context.Context) (func(), error) { return h.beginWrite() }
+	}
+	end, err := begin(ctx)
 	if err != nil {
 		return err
 	}
@@ -217,7 +208,7 @@ func (h *Herder) target(ctx context.Context, name string, s topics.TargetState, 
 	if !empty {
 		return nil
 	}
-	return h.Configs.PutTasks(ctx, name, nil)
+	return conflicting(h.Configs.PutTasks(ctx, name, nil))
 }
 
 // Restart starts a connector again, and its tasks if asked.
@@ -239,7 +230,12 @@ func (h *Herder) Restart(ctx context.Context, name string, includeTasks, onlyFai
 				st.Tasks[i].State, st.Tasks[i].Trace = api.Restarting, ""
 			}
 		}
-		return &st, h.Configs.PutRestart(ctx, name, includeTasks, onlyFailed)
+		end, err := h.beginLeading(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer end()
+		return &st, conflicting(h.Configs.PutRestart(ctx, name, includeTasks, onlyFailed))
 	}
 	r, err := h.runner(ctx, name)
 	if err != nil {

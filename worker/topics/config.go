@@ -66,6 +66,10 @@ const (
 // Config is the config topic and its view. Safe for concurrent use.
 type Config struct {
 	tab *table.Table
+
+	leadMu sync.Mutex
+	writer *table.Writer // nil while this node does not lead
+
 	log *slog.Logger
 
 	mu       sync.Mutex
@@ -103,7 +107,10 @@ func newConfig(log *slog.Logger, onChange func(Change)) *Config {
 }
 
 // Close stops following the topic.
-func (c *Config) Close() { c.tab.Close() }
+func (c *Config) Close() {
+	c.Unlead()
+	c.tab.Close()
+}
 
 // Offset is the group protocol's config offset: offset of the last record read, plus one.
 func (c *Config) Offset() int64 { return c.tab.End(0) }
@@ -152,12 +159,12 @@ func (c *Config) PutConnector(ctx context.Context, name string, cfg map[string]s
 		rows = append(rows, targetRecord(name, *target))
 	}
 	rows = append(rows, table.Record{Key: []byte("connector-" + name), Value: encodeProps(cfg)})
-	return c.tab.WriteApplied(ctx, rows...)
+	return c.lead(ctx, rows...)
 }
 
 // RemoveConnector writes the two tombstones of a deletion; tasks, commits and offsets stay, as in Kafka Connect.
 func (c *Config) RemoveConnector(ctx context.Context, name string) error {
-	return c.tab.WriteApplied(ctx, table.Record{Key: []byte("connector-" + name)}, table.Record{Key: []byte("target-state-" + name)})
+	return c.lead(ctx, table.Record{Key: []byte("connector-" + name)}, table.Record{Key: []byte("target-state-" + name)})
 }
 
 // PutTarget writes a target state.
@@ -175,21 +182,21 @@ func (c *Config) PutTasks(ctx context.Context, name string, tasks []map[string]s
 		rows = append(rows, table.Record{Key: fmt.Appendf(nil, "task-%s-%d", name, i), Value: encodeProps(t)})
 	}
 	if len(rows) > 0 {
-		if err := c.tab.WriteApplied(ctx, rows...); err != nil {
+		if err := c.lead(ctx, rows...); err != nil {
 			return err
 		}
 	}
-	return c.tab.WriteApplied(ctx, table.Record{Key: []byte("commit-" + name), Value: fmt.Appendf(nil, `{"tasks":%d}`, len(tasks))})
+	return c.lead(ctx, table.Record{Key: []byte("commit-" + name), Value: fmt.Appendf(nil, `{"tasks":%d}`, len(tasks))})
 }
 
 // PutFenced notes that the producers of a connector's tasks were fenced for a set of so many tasks.
 func (c *Config) PutFenced(ctx context.Context, name string, tasks int) error {
-	return c.tab.WriteApplied(ctx, table.Record{Key: []byte("tasks-fencing-" + name), Value: fmt.Appendf(nil, `{"task-count":%d}`, tasks)})
+	return c.lead(ctx, table.Record{Key: []byte("tasks-fencing-" + name), Value: fmt.Appendf(nil, `{"task-count":%d}`, tasks)})
 }
 
 // PutRestart asks every worker to restart its part of a connector.
 func (c *Config) PutRestart(ctx context.Context, name string, includeTasks, onlyFailed bool) error {
-	return c.tab.Write(ctx, table.Record{
+	return c.lead(ctx, table.Record{
 		Key:   []byte("restart-connector-" + name),
 		Value: fmt.Appendf(nil, `{"include-tasks":%t,"only-failed":%t}`, includeTasks, onlyFailed),
 	})

@@ -30,7 +30,7 @@ func (c *Config) SessionKey() (peer.Key, bool) {
 // PutSessionKey writes a key.
 func (c *Config) PutSessionKey(ctx context.Context, k peer.Key) error {
 	v := encodeJSON(sessionKeyRecord{Key: base64.StdEncoding.EncodeToString(k.Secret), Algorithm: k.Algorithm, Created: k.Created.UnixMilli()})
-	return c.tab.WriteApplied(ctx, table.Record{Key: []byte(sessionKey), Value: v})
+	return c.lead(ctx, table.Record{Key: []byte(sessionKey), Value: v})
 }
 
 func (c *Config) applySessionKey(value []byte) error {

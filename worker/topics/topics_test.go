@@ -3,6 +3,7 @@ package topics
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"strings"
@@ -54,6 +55,12 @@ func TestConfigRoundTrip(t *testing.T) {
 	}
 	defer c.Close()
 	stopped := Stopped
+	if err := c.PutConnector(ctx, "a-1", nil, nil); !errors.Is(err, errNotLeading) {
+		t.Fatalf("a node that does not lead wrote: %v", err)
+	}
+	if err := c.Lead(ctx, cl, "connect-cluster-g"); err != nil {
+		t.Fatal(err)
+	}
 	if err := c.PutConnector(ctx, "a-1", map[string]string{"connector.class": "X", "html": "<a&b>"}, &stopped); err != nil {
 		t.Fatal(err)
 	}
@@ -90,6 +97,16 @@ func TestConfigRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer again.Close()
+	check(again)
+	if err := again.Lead(ctx, cl, "connect-cluster-g"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.PutTasks(ctx, "a-1", nil); !errors.Is(err, table.ErrFenced) || !c.Fenced() {
+		t.Fatalf("a leader whose successor took over wrote: %v", err)
+	}
+	if err := c.PutConnector(ctx, "a-1", map[string]string{"a": "zombie"}, nil); !errors.Is(err, table.ErrFenced) {
+		t.Fatalf("a leader whose successor took over wrote: %v", err)
+	}
 	check(again)
 	if err := again.RemoveConnector(ctx, "a-1"); err != nil {
 		t.Fatal(err)

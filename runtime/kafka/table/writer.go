@@ -1,0 +1,101 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/penstockio/penstock/runtime/kafka"
+)
+
+// ErrFenced tells that another has taken the table's writer since.
+var ErrFenced = errors.New("another has taken over")
+
+// abortTimeout bounds the end of a transaction that failed.
+const abortTimeout = 10 * time.Second
+
+// Writer writes a table as the one holder of a transactional id: who takes it later ends its right, on any broker, and what
+// it had not committed is gone. Each Write is a transaction. It is safe for concurrent use.
+type Writer struct {
+	t      *Table
+	id     string
+	client *kgo.Client
+
+	mu  sync.Mutex
+	err error // why it writes no more
+}
+
+// Take makes the caller the holder of a transactional id, and anybody else's Writer of it ErrFenced.
+func (t *Table) Take(ctx context.Context, clients *kafka.Clients, id string) (*Writer, error) {
+	cl, err := clients.Internal("writer-"+t.topic, kgo.TransactionalID(id), kgo.TransactionTimeout(time.Minute))
+	if err != nil {
+		return nil, err
+	}
+	if _, _, err := cl.ProducerID(ctx); err != nil {
+		cl.Close()
+		return nil, fmt.Errorf("taking the transactional id %s, to write topic %s: %w", id, t.topic, err)
+	}
+	return &Writer{t: t, id: id, client: cl}, nil
+}
+
+// Write appends rows, all or none, and waits until they are committed. After an error the outcome is not known, unless
+// it is ErrFenced, and the Writer writes no more.
+func (w *Writer) Write(ctx context.Context, rows ...Record) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return w.err
+	}
+	if err := w.write(ctx, rows); err != nil {
+		if fenced(err) {
+			err = fmt.Errorf("%w: %w", ErrFenced, err)
+		}
+		w.err = fmt.Errorf("writing %d records to topic %s as %s: %w", len(rows), w.t.topic, w.id, err)
+		return w.err
+	}
+	return nil
+}
+
+func (w *Writer) write(ctx context.Context, rows []Record) error {
+	if err := w.client.BeginTransaction(); err != nil {
+		return err
+	}
+	recs := make([]*kgo.Record, len(rows))
+	for i, r := range rows {
+		recs[i] = &kgo.Record{Topic: w.t.topic, Key: r.Key, Value: r.Value}
+	}
+	err := w.client.ProduceSync(ctx, recs...).FirstErr()
+	if err == nil {
+		return w.client.EndTransaction(ctx, kgo.TryCommit)
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
+	defer cancel()
+	return errors.Join(err, w.client.EndTransaction(end, kgo.TryAbort))
+}
+
+func fenced(err error) bool {
+	return errors.Is(err, kerr.ProducerFenced) || errors.Is(err, kerr.InvalidProducerEpoch)
+}
+
+// WriteApplied writes rows and waits until they have been applied here.
+func (w *Writer) WriteApplied(ctx context.Context, rows ...Record) error {
+	if err := w.Write(ctx, rows...); err != nil {
+		return err
+	}
+	return w.t.ReadToEnd(ctx)
+}
+
+// Broken tells why it writes no more; nil while it does.
+func (w *Writer) Broken() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// Close frees its client. Who holds the id does not change.
+func (w *Writer) Close() { w.client.Close() }
