@@ -17,6 +17,7 @@ type sourceConfig struct {
 	Size       int32    `connect:"size,default=0,min=0" doc:"Bytes of a value; a shorter one is filled up."`
 	Keys       bool     `connect:"keys,default=true" doc:"Whether records have their partition as a key."`
 	Marks      int32    `connect:"marks,default=0,min=0" doc:"Numbers a transaction, of those that are marked; 0: none is marked."`
+	Idle       bool     `connect:"idle,default=false" doc:"Whether no number is ever due, to measure tasks that do nothing."`
 	Mine       []string `connect:"mine,internal" default:"" doc:"Partitions of this task."`
 }
 
@@ -83,6 +84,10 @@ const atOnce = 1000
 
 // Read adds the numbers that are due.
 func (s *sourceTask) Read(ctx context.Context, b *connectapi.Batch) error {
+	if s.cfg.Idle {
+		<-ctx.Done()
+		return nil
+	}
 	if s.cfg.Rate > 0 || len(s.rows) == 0 {
 		select {
 		case <-time.After(pace):
