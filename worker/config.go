@@ -43,6 +43,12 @@ const (
 
 func ptr(s string) *string { return &s }
 
+// least is a key of a number with its smallest value.
+func least(n float64, k connectapi.ConfigKey) connectapi.ConfigKey {
+	k.Min = &n
+	return k
+}
+
 func key(name string, t connectapi.ConfigType, def, doc string) connectapi.ConfigKey {
 	return connectapi.ConfigKey{Name: name, Type: t, Default: &def, Doc: doc, Importance: connectapi.Medium}
 }
@@ -56,27 +62,31 @@ func Keys() []connectapi.ConfigKey {
 		key("plugin.path", l, "", "Folders of plugin binaries; default: plugins beside the penstock binary."),
 		key("listeners", s, "127.0.0.1:8083", "Address of the REST interface."),
 		key("rest.advertised.host.name", s, "", "Host name other workers reach this one at."),
-		key("rest.advertised.port", i, "0", "Port other workers reach this one at; 0: the listener's."),
+		least(0, key("rest.advertised.port", i, "0", "Port other workers reach this one at; 0: the listener's.")),
 		key("key.converter", s, "org.apache.kafka.connect.json.JsonConverter", "Converter of keys for connectors that name none."),
 		key("value.converter", s, "org.apache.kafka.connect.json.JsonConverter", "Converter of values for connectors that name none."),
 		key("header.converter", s, "org.apache.kafka.connect.storage.SimpleHeaderConverter", "Converter of headers for connectors that name none."),
 		key("config.storage.topic", s, "connect-configs", "Topic of configurations (one partition, compacted)."),
-		key("config.storage.replication.factor", i, "3", "Its replication factor; -1: the broker's default."),
+		least(-1, key("config.storage.replication.factor", i, "3", "Its replication factor; -1: the broker's default.")),
 		key("offset.storage.topic", s, "connect-offsets", "Topic of source positions (compacted)."),
-		key("offset.storage.partitions", i, "25", "Its partitions."),
-		key("offset.storage.replication.factor", i, "3", "Its replication factor; -1: the broker's default."),
+		least(-1, key("offset.storage.partitions", i, "25", "Its partitions.")),
+		least(-1, key("offset.storage.replication.factor", i, "3", "Its replication factor; -1: the broker's default.")),
 		key("status.storage.topic", s, "connect-status", "Topic of states (compacted)."),
-		key("status.storage.partitions", i, "5", "Its partitions."),
-		key("status.storage.replication.factor", i, "3", "Its replication factor; -1: the broker's default."),
-		key("session.timeout.ms", i, "10000", "After so long without a heartbeat a worker is counted out."),
-		key("heartbeat.interval.ms", i, "3000", "Time between heartbeats."),
-		key("rebalance.timeout.ms", i, "60000", "Time a worker may take to join a round."),
-		key("scheduled.rebalance.max.delay.ms", i, "0", "Time the work of a worker that crashed is kept for it before others take it over; one that stops by itself hands over at once. Kafka Connect: 300000."),
-		key("offset.flush.interval.ms", i, "5000", "Time between commits of positions. Kafka Connect: 60000."),
-		key("task.shutdown.graceful.timeout.ms", i, "5000", "Time tasks have to stop cleanly."),
+		least(-1, key("status.storage.partitions", i, "5", "Its partitions.")),
+		least(-1, key("status.storage.replication.factor", i, "3", "Its replication factor; -1: the broker's default.")),
+		least(1, key("session.timeout.ms", i, "10000", "After so long without a heartbeat a worker is counted out.")),
+		least(1, key("heartbeat.interval.ms", i, "3000", "Time between heartbeats.")),
+		least(1, key("rebalance.timeout.ms", i, "60000", "Time a worker may take to join a round.")),
+		least(0, key("scheduled.rebalance.max.delay.ms", i, "0", "Time the work of a worker that crashed is kept for it before others take it over; one that stops by itself hands over at once. Kafka Connect: 300000.")),
+		least(1, key("offset.flush.interval.ms", i, "5000", "Time between commits of positions. Kafka Connect: 60000.")),
+		least(0, key("task.shutdown.graceful.timeout.ms", i, "5000", "Time tasks have to stop cleanly.")),
 		{
 			Name: "exactly.once.source.support", Type: s, Default: ptr(string(Disabled)), OneOf: []string{string(Disabled), string(Preparing), string(Enabled)},
 			Doc: "Whether source tasks write records and positions in one transaction. Switch a group on in two rolling restarts: preparing, then enabled.", Importance: connectapi.High,
+		},
+		{
+			Name: "connect.protocol", Type: s, Default: ptr("sessioned"), OneOf: []string{"sessioned", "compatible"},
+			Doc: "Both are always offered and the broker picks one that all workers have; eager would stop everything for each change.", Importance: connectapi.Low,
 		},
 		key("topic.creation.enable", b, "true", "Whether source connectors' topic.creation.* keys take effect."),
 	}...)
@@ -135,6 +145,8 @@ func (c *Config) Validate() error {
 	switch {
 	case c.Group == "":
 		return fmt.Errorf("group.id is empty: name the worker group")
+	case c.Session > c.Rebalance:
+		return fmt.Errorf("session.timeout.ms (%v) must not be above rebalance.timeout.ms (%v)", c.Session, c.Rebalance)
 	case c.Heartbeat >= c.Session:
 		return fmt.Errorf("heartbeat.interval.ms (%v) must be below session.timeout.ms (%v)", c.Heartbeat, c.Session)
 	case c.FlushInterval <= 0:

@@ -28,6 +28,7 @@ var flagKeys = []struct{ flag, key, doc string }{
 	{"plugin-path", "plugin.path", "folders of plugin binaries, comma separated (default: plugins beside the binary)"},
 	{"rest-listen", "listeners", "address of the REST interface (default 127.0.0.1:8083)"},
 	{"broker-listen", "broker.listeners", "address of the broker (default 127.0.0.1:9092)"},
+	{"join", "join", "run a worker of an existing group beside no broker: host:port of the group's broker, which may be another `penstock server`"},
 	{"bootstrap-servers", "bootstrap.servers", "brokers to begin with, host:port, comma separated"},
 	{"log-level", "log.level", "debug, info, warn or error (default info)"},
 	{"log-format", "log.format", "text or json (default text)"},
@@ -41,7 +42,7 @@ func nodeCommand(use, short string, withBroker, withWorker bool) *cobra.Command 
 	c.Flags().BoolVar(&show, "print-config", false, "print the configuration with where each value comes from, and end; secrets are hidden")
 	c.Flags().StringVar(&file, "config", "", "configuration file, .properties or .yaml; each key is also an environment variable PENSTOCK_…")
 	for _, f := range flagKeys {
-		if f.flag == "bootstrap-servers" && withBroker || f.flag == "broker-listen" && !withBroker || f.flag == "data-dir" && !withBroker ||
+		if f.flag == "join" && !(withBroker && withWorker) || f.flag == "bootstrap-servers" && withBroker || f.flag == "broker-listen" && !withBroker || f.flag == "data-dir" && !withBroker ||
 			f.flag == "plugin-path" && !withWorker {
 			continue
 		}
@@ -64,6 +65,13 @@ func nodeCommand(use, short string, withBroker, withWorker bool) *cobra.Command 
 		s, err := load(file, os.Environ(), flags, knownKeys())
 		if err != nil {
 			return err
+		}
+		withBroker := withBroker
+		if at := s.or("join", ""); at != "" && withBroker && withWorker {
+			if err := s.join(at); err != nil {
+				return err
+			}
+			withBroker = false
 		}
 		if show {
 			return s.printConfig(cmd.OutOrStdout(), withBroker, withWorker)
@@ -109,6 +117,9 @@ func runNode(ctx context.Context, s *settings, withBroker, withWorker bool) (err
 	slog.SetDefault(log)
 	for _, u := range s.unknown(knownKeys()) {
 		log.Warn("unknown configuration key", "key", u)
+	}
+	for _, i := range worker.Ignored(s.values) {
+		log.Warn("a key of Kafka Connect's that changes nothing here", "key", i)
 	}
 	timeout, err := time.ParseDuration(s.or("shutdown.timeout", "30s"))
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/penstockio/penstock/worker"
 )
 
 // settings are a node's configuration: one namespace of keys. A flag wins over the environment, the environment over the
@@ -140,18 +142,15 @@ func flatYAML(file string, b []byte) (map[string]string, error) {
 // openPrefixes begin keys that are not listed one by one.
 var openPrefixes = []string{
 	"producer.", "consumer.", "admin.", "key.converter.", "value.converter.", "header.converter.", "config.storage.", "offset.storage.",
-	"status.storage.", "security.", "ssl.", "sasl.", "client.", "metadata.", "connections.", "reconnect.", "retry.", "request.", "socket.",
-	"send.", "receive.", "metrics.", "metric.", "inter.worker.", "access.control.", "response.http.", "config.providers", "scheduled.",
-	"exactly.once.", "connect.protocol", "worker.", "topic.tracking.", "plugin.discovery", "admin.listeners", "rest.extension", "rest.advertised.listener",
-	"connector.client.config.override.policy", "broker.",
+	"status.storage.", "security.", "ssl.", "sasl.", "client.id", "metadata.max.age.ms", "request.timeout.ms", "broker.",
 }
 
 // unknown lists keys that nothing reads, each with the known name it may be a misspelling of.
 func (s *settings) unknown(known []string) []string {
 	var out []string
 	for k := range s.values {
-		if contains(known, k) || hasOpenPrefix(k) {
-			continue
+		if contains(known, k) || hasOpenPrefix(k) || len(worker.Ignored(map[string]string{k: ""})) > 0 {
+			continue // the latter are told of with their reason
 		}
 		problem := fmt.Sprintf("%s (from %s) is not a known key", k, s.origin[k])
 		if near := nearest(k, known); distance(k, near) <= len(k)/3 { // farther ones are no typos

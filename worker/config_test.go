@@ -1,0 +1,48 @@
+package worker
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestWrongValuesAreRefusedByName(t *testing.T) {
+	for key, value := range map[string]string{
+		"session.timeout.ms": "0", "heartbeat.interval.ms": "x", "rebalance.timeout.ms": "-1", "scheduled.rebalance.max.delay.ms": "-1",
+		"offset.storage.partitions": "many", "config.storage.replication.factor": "-2", "connect.protocol": "eager", "exactly.once.source.support": "yes",
+		"topic.creation.enable": "maybe", "task.shutdown.graceful.timeout.ms": "-5", "offset.flush.interval.ms": "0", "errors.restart.max.attempts": "-1",
+	} {
+		if _, err := FromProps(map[string]string{key: value}); err == nil || !strings.Contains(err.Error(), key) {
+			t.Errorf("%s=%s: %v", key, value, err)
+		}
+	}
+	for _, props := range []map[string]string{
+		{"heartbeat.interval.ms": "10000"}, {"session.timeout.ms": "70000"}, {"group.id": ""}, {"status.storage.topic": "connect-configs"},
+	} {
+		if _, err := FromProps(props); err == nil {
+			t.Errorf("%v was taken", props)
+		}
+	}
+	if _, err := FromProps(map[string]string{}); err != nil {
+		t.Errorf("the defaults: %v", err)
+	}
+}
+
+func TestIgnoredKeysAreNamed(t *testing.T) {
+	got := Ignored(map[string]string{
+		"inter.worker.key.size": "1", "rest.extension.classes": "X", "config.providers": "file", "config.providers.file.class": "Y",
+		"session.timeout.ms": "1", "metrics.num.samples": "2", "metrical": "", "plugin.path": "x",
+	})
+	if len(got) != 5 {
+		t.Fatalf("%q", got)
+	}
+	for i, want := range []string{"config.providers ", "config.providers.file.class ", "inter.worker.key.size ", "metrics.num.samples ", "rest.extension.classes "} {
+		if !strings.HasPrefix(got[i], want) {
+			t.Errorf("%q, want %s", got[i], want)
+		}
+	}
+	for _, k := range Keys() {
+		if why, ok := ignoredKey(k.Name); ok {
+			t.Errorf("%s is read, but said to have no effect: %s", k.Name, why)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package worker
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// ignored are Kafka Connect's keys, or their beginnings, that change nothing here, and why.
+var ignored = map[string]string{
+	"worker.sync.timeout.ms":                  "a worker that is behind reads on without a limit of its own",
+	"worker.unsync.backoff.ms":                "a worker that is behind does not leave its group",
+	"offset.flush.timeout.ms":                 "positions are written beside the data, which nothing waits for",
+	"plugin.discovery":                        "plugins are executables; each says what it is",
+	"inter.worker.":                           "calls between workers are always signed with HmacSHA256 and a key of an hour's life",
+	"rest.advertised.listener":                "there is one listener",
+	"admin.listeners":                         "there is one listener",
+	"rest.extension.classes":                  "Java classes cannot be loaded; put a proxy in front for authentication",
+	"access.control.allow.":                   "browsers of other origins are always refused",
+	"response.http.headers.config":            "a proxy in front can add headers",
+	"metrics.":                                "/metrics is always there",
+	"metric.reporters":                        "/metrics is always there",
+	"auto.include.jmx.reporter":               "there is no JMX",
+	"send.buffer.bytes":                       "the system chooses its buffers",
+	"receive.buffer.bytes":                    "the system chooses its buffers",
+	"connections.max.idle.ms":                 "the client chooses",
+	"reconnect.backoff.":                      "the client chooses",
+	"socket.connection.setup.timeout.":        "the client chooses",
+	"retry.backoff.":                          "the client chooses",
+	"client.dns.lookup":                       "all addresses of a name are tried",
+	"offset.storage.file.filename":            "there is no standalone mode; positions are in a topic",
+	"config.providers":                        "references ${…} are not resolved yet",
+	"connector.client.config.override.policy": "connectors may override all client settings",
+	"topic.tracking.":                         "topics of connectors are not tracked yet",
+}
+
+// Ignored tells which given keys are Kafka Connect's and change nothing here, each with its reason.
+func Ignored(props map[string]string) []string {
+	var out []string
+	for k := range props {
+		if why, ok := ignoredKey(k); ok {
+			out = append(out, fmt.Sprintf("%s has no effect: %s", k, why))
+		}
+	}
+	sort.Strings(out)
+	return out
+}
+
+func ignoredKey(k string) (why string, ok bool) {
+	for prefix, why := range ignored {
+		if k == prefix || strings.HasPrefix(k, prefix) && (strings.HasSuffix(prefix, ".") || strings.HasPrefix(k, prefix+".")) {
+			return why, true
+		}
+	}
+	return "", false
+}
