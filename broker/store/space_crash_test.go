@@ -84,9 +84,9 @@ func TestPowerCutsWhileMaintained(t *testing.T) {
 	} {
 		queues = append(queues, m.open(p))
 	}
-	rounds := 12
+	rounds := 8
 	if testing.Short() {
-		rounds = 6
+		rounds = 4
 	}
 	removed, moved, rebuilt := false, false, 0
 	for range rounds {

@@ -420,9 +420,9 @@ func TestRebuildWithSegmentsGone(t *testing.T) {
 		m.open(p)
 	}
 	ctx := context.Background()
-	steps := 5000
+	steps := 3000
 	if testing.Short() {
-		steps = 2500
+		steps = 1500
 	}
 	for step := range steps {
 		var err error
