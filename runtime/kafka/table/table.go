@@ -223,11 +223,16 @@ func (t *Table) ReadToEnd(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading topic %s to its end: %w", t.topic, err)
 	}
+	return t.await(ctx, func(applied map[int32]int64) bool { return !behind(applied, starts, ends) })
+}
+
+// await waits until ok says that enough has been applied.
+func (t *Table) await(ctx context.Context, ok func(applied map[int32]int64) bool) error {
 	for {
 		t.mu.Lock()
-		behind, at := behind(t.applied, starts, ends), t.moved
+		done, at := ok(t.applied), t.moved
 		t.mu.Unlock()
-		if !behind {
+		if done {
 			return nil
 		}
 		select {

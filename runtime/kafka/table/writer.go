@@ -46,24 +46,31 @@ func (t *Table) Take(ctx context.Context, clients *kafka.Clients, id string) (*W
 // Write appends rows, all or none, and waits until they are committed. After an error the outcome is not known, unless
 // it is ErrFenced, and the Writer writes no more.
 func (w *Writer) Write(ctx context.Context, rows ...Record) error {
+	_, err := w.put(ctx, rows)
+	return err
+}
+
+// put gives where partitions end behind what was written.
+func (w *Writer) put(ctx context.Context, rows []Record) (map[int32]int64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err != nil {
-		return w.err
+		return nil, w.err
 	}
-	if err := w.write(ctx, rows); err != nil {
+	ends, err := w.write(ctx, rows)
+	if err != nil {
 		if fenced(err) {
 			err = fmt.Errorf("%w: %w", ErrFenced, err)
 		}
 		w.err = fmt.Errorf("writing %d records to topic %s as %s: %w", len(rows), w.t.topic, w.id, err)
-		return w.err
+		return nil, w.err
 	}
-	return nil
+	return ends, nil
 }
 
-func (w *Writer) write(ctx context.Context, rows []Record) error {
+func (w *Writer) write(ctx context.Context, rows []Record) (map[int32]int64, error) {
 	if err := w.client.BeginTransaction(); err != nil {
-		return err
+		return nil, err
 	}
 	recs := make([]*kgo.Record, len(rows))
 	for i, r := range rows {
@@ -71,23 +78,36 @@ func (w *Writer) write(ctx context.Context, rows []Record) error {
 	}
 	err := w.client.ProduceSync(ctx, recs...).FirstErr()
 	if err == nil {
-		return w.client.EndTransaction(ctx, kgo.TryCommit)
+		ends := map[int32]int64{}
+		for _, r := range recs {
+			ends[r.Partition] = max(ends[r.Partition], r.Offset+1)
+		}
+		return ends, w.client.EndTransaction(ctx, kgo.TryCommit)
 	}
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
 	defer cancel()
-	return errors.Join(err, w.client.EndTransaction(end, kgo.TryAbort))
+	return nil, errors.Join(err, w.client.EndTransaction(end, kgo.TryAbort))
 }
 
 func fenced(err error) bool {
 	return errors.Is(err, kerr.ProducerFenced) || errors.Is(err, kerr.InvalidProducerEpoch)
 }
 
-// WriteApplied writes rows and waits until they have been applied here.
+// WriteApplied writes rows and waits until they have been applied here. A broker may answer a commit before readers of
+// committed data see it, so that the end they see says nothing.
 func (w *Writer) WriteApplied(ctx context.Context, rows ...Record) error {
-	if err := w.Write(ctx, rows...); err != nil {
+	ends, err := w.put(ctx, rows)
+	if err != nil {
 		return err
 	}
-	return w.t.ReadToEnd(ctx)
+	return w.t.await(ctx, func(applied map[int32]int64) bool {
+		for p, end := range ends {
+			if applied[p] < end {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // Broken tells why it writes no more; nil while it does.
