@@ -255,11 +255,12 @@ func (v view) LastOwners(ctx context.Context, units []assign.Unit) (map[assign.U
 type offsets struct{ store *topics.Offsets }
 
 func (o offsets) Committed(ctx context.Context, connector string) ([]connectapi.Position, error) {
-	if err := o.store.ReadToEnd(ctx); err != nil {
+	stored, err := o.store.Committed(ctx, connector)
+	if err != nil {
 		return nil, err
 	}
 	var out []connectapi.Position
-	for _, f := range o.store.Get(connector) {
+	for _, f := range stored {
 		p, err := connectapi.CanonicalPartition(f.Partition)
 		if err != nil {
 			return nil, fmt.Errorf("reading the stored positions of connector %s: %w", connector, err)

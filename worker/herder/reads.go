@@ -101,10 +101,11 @@ func (h *Herder) Offsets(ctx context.Context, name string) (api.OffsetsInfo, err
 	}
 	out := api.OffsetsInfo{Offsets: []api.OffsetInfo{}}
 	if h.typeOf(k.Config) != "sink" {
-		if err := h.Config.Offsets.ReadToEnd(ctx); err != nil {
+		stored, err := h.Config.Offsets.Committed(ctx, name)
+		if err != nil {
 			return out, err
 		}
-		for _, o := range h.Config.Offsets.Get(name) {
+		for _, o := range stored {
 			out.Offsets = append(out.Offsets, api.OffsetInfo{Partition: o.Partition, Offset: o.Value})
 		}
 		return out, nil

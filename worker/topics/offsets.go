@@ -6,7 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"sort"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -32,6 +33,7 @@ type Offsets struct {
 
 type stored struct {
 	key []byte // as first written: I3
+	at  int64  // offset of the record
 	Offset
 }
 
@@ -49,24 +51,36 @@ func OpenOffsets(ctx context.Context, clients *kafka.Clients, t kafka.TopicSpec,
 // Close stops following the topic.
 func (o *Offsets) Close() { o.tab.Close() }
 
-// ReadToEnd waits until the view holds all that is durable now: a task that starts calls it first, so that it sees what
-// an earlier incarnation wrote.
-func (o *Offsets) ReadToEnd(ctx context.Context) error { return o.tab.ReadToEnd(ctx) }
-
-// Get lists a connector's positions, in a stable order.
-func (o *Offsets) Get(connector string) []Offset {
+// Committed lists a connector's positions, in a stable order, with all that is committed now: also what stands behind a
+// transaction that another task's writer has left open. A task that starts, and has fenced its earlier incarnation, so sees
+// all that one wrote.
+func (o *Offsets) Committed(ctx context.Context, connector string) ([]Offset, error) {
+	if err := o.tab.ReadToEnd(ctx); err != nil {
+		return nil, err
+	}
+	tail, err := o.tab.Tail(ctx)
+	if err != nil {
+		return nil, err
+	}
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	canon := make([]string, 0, len(o.conns[connector]))
-	for c := range o.conns[connector] {
-		canon = append(canon, c)
+	now := maps.Clone(o.conns[connector])
+	o.mu.Unlock()
+	if now == nil {
+		now = map[string]stored{}
 	}
-	sort.Strings(canon)
-	out := make([]Offset, 0, len(canon))
-	for _, c := range canon {
-		out = append(out, o.conns[connector][c].Offset)
+	for _, r := range tail {
+		name, canon, s, err := decodeOffset(r)
+		if err == nil && name == connector && s.at >= now[canon].at {
+			now[canon] = s
+		}
 	}
-	return out
+	out := make([]Offset, 0, len(now))
+	for _, canon := range slices.Sorted(maps.Keys(now)) {
+		if now[canon].Value != nil {
+			out = append(out, now[canon].Offset)
+		}
+	}
+	return out, nil
 }
 
 // Records turns positions into records of the offset topic. Each task writes its own, with a producer that later incarnations
@@ -99,30 +113,29 @@ func (o *Offsets) key(connector string, partition json.RawMessage) ([]byte, erro
 }
 
 func (o *Offsets) apply(r *kgo.Record) {
-	var key []json.RawMessage
-	var connector string
-	if err := json.Unmarshal(r.Key, &key); err != nil || len(key) != 2 || json.Unmarshal(key[0], &connector) != nil {
-		o.log.Warn("ignoring an offset record with an unreadable key", "partition", r.Partition, "offset", r.Offset)
-		return
-	}
-	canon, err := canonical(key[1])
+	connector, canon, s, err := decodeOffset(r)
 	if err != nil {
-		o.log.Warn("ignoring an offset record with an unreadable partition", "connector", connector, "error", err)
+		o.log.Warn("ignoring an offset record", "partition", r.Partition, "offset", r.Offset, "error", err)
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if r.Value == nil {
-		delete(o.conns[connector], canon)
-		return
-	}
 	if o.conns[connector] == nil {
 		o.conns[connector] = map[string]stored{}
 	}
-	o.conns[connector][canon] = stored{
-		key:    bytes.Clone(r.Key),
-		Offset: Offset{Partition: bytes.Clone(key[1]), Value: bytes.Clone(r.Value)},
+	o.conns[connector][canon] = s // a tombstone too: it is newer than what Tail may give
+}
+
+func decodeOffset(r *kgo.Record) (connector, canon string, s stored, err error) {
+	var key []json.RawMessage
+	if err := json.Unmarshal(r.Key, &key); err != nil || len(key) != 2 || json.Unmarshal(key[0], &connector) != nil {
+		return "", "", s, fmt.Errorf("its key %.200q is not [connector, partition]", r.Key)
 	}
+	if canon, err = canonical(key[1]); err != nil {
+		return "", "", s, fmt.Errorf("connector %s: %w", connector, err)
+	}
+	s = stored{key: bytes.Clone(r.Key), at: r.Offset, Offset: Offset{Partition: bytes.Clone(key[1]), Value: bytes.Clone(r.Value)}}
+	return connector, canon, s, nil
 }
 
 // canonical writes a flat object with sorted members and exact numbers, to compare partitions by meaning.

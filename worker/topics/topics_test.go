@@ -166,7 +166,7 @@ func TestOffsetsKeepKeyBytes(t *testing.T) {
 	if err := o.tab.Write(ctx, record(java, `{"position":1}`)); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.ReadToEnd(ctx); err != nil {
+	if _, err := o.Committed(ctx, "c"); err != nil {
 		t.Fatal(err)
 	}
 	key, err := o.key("c", json.RawMessage(`{"a": 1, "z": "<&>"}`))
@@ -180,10 +180,7 @@ func TestOffsetsKeepKeyBytes(t *testing.T) {
 	if err := o.tab.Write(ctx, table.Record{Key: recs[0].Key, Value: recs[0].Value}); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.ReadToEnd(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if got := o.Get("c"); len(got) != 1 || string(got[0].Value) != `{"position":2}` {
+	if got, err := o.Committed(ctx, "c"); err != nil || len(got) != 1 || string(got[0].Value) != `{"position":2}` {
 		t.Fatalf("got %v", got)
 	}
 	if key, _ := o.key("new <&>", json.RawMessage(`{"f":"/tmp/x"}`)); string(key) != `["new <&>",{"f":"/tmp/x"}]` {
@@ -192,6 +189,85 @@ func TestOffsetsKeepKeyBytes(t *testing.T) {
 	if _, err := o.Records("c", []Offset{{Partition: json.RawMessage(`[1]`)}}); err == nil || !strings.Contains(err.Error(), "flat JSON object") {
 		t.Fatalf("a bad partition gave %v", err)
 	}
+}
+
+// TestCommittedBehindAnOpenTransaction: the writer of one task was stopped in the midst of a transaction; what another task's
+// writer committed behind it is seen, what nobody committed or somebody aborted is not.
+func TestCommittedBehindAnOpenTransaction(t *testing.T) {
+	cl, ctx := clients(t), within(t)
+	o, err := OpenOffsets(ctx, cl, spec("offsets", 1), quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	begin := func(id string) *kgo.Client {
+		t.Helper()
+		p, err := cl.Fenced(id, nil, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.Close)
+		return p
+	}
+	write := func(p *kgo.Client, connector, partition, value string) {
+		t.Helper()
+		off := Offset{Partition: json.RawMessage(partition)}
+		if value != "" {
+			off.Value = json.RawMessage(value)
+		}
+		recs, err := o.Records(connector, []Offset{off})
+		if err != nil {
+			t.Fatal(err)
+		}
+		recs[0].Partition = 0
+		if err := p.BeginTransaction(); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.ProduceSync(ctx, recs...).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end := func(p *kgo.Client, how kgo.TransactionEndTry) {
+		t.Helper()
+		if err := p.EndTransaction(ctx, how); err != nil {
+			t.Fatal(err)
+		}
+	}
+	frozen, live := begin("frozen"), begin("live")
+	write(live, "c", `{"f":"gone"}`, `{"n":1}`)
+	end(live, kgo.TryCommit)
+	write(frozen, "other", `{"f":"x"}`, `{"n":1}`)
+	for _, w := range []struct {
+		partition, value string
+		how              kgo.TransactionEndTry
+	}{
+		{`{"f":"a"}`, `{"n":1}`, kgo.TryCommit},
+		{`{"f":"a"}`, `{"n":2}`, kgo.TryCommit},
+		{`{"f":"a"}`, `{"n":3}`, kgo.TryAbort},
+		{`{"f":"gone"}`, "", kgo.TryCommit},
+	} {
+		write(live, "c", w.partition, w.value)
+		end(live, w.how)
+	}
+	check := func(connector string, want ...string) {
+		t.Helper()
+		got, err := o.Committed(ctx, connector)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said []string
+		for _, x := range got {
+			said = append(said, string(x.Partition)+" "+string(x.Value))
+		}
+		if diff := cmp.Diff(want, said); diff != "" {
+			t.Fatal(connector, diff)
+		}
+	}
+	check("c", `{"f":"a"} {"n":2}`)
+	check("other")
+	end(frozen, kgo.TryCommit)
+	check("other", `{"f":"x"} {"n":1}`)
+	check("c", `{"f":"a"} {"n":2}`)
 }
 
 func TestStatuses(t *testing.T) {

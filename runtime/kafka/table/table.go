@@ -31,6 +31,7 @@ type Table struct {
 	admin  *kadm.Client
 	log    *slog.Logger
 	apply  func(*kgo.Record)
+	tail   tail
 
 	mu      sync.Mutex
 	applied map[int32]int64 // next offset of each partition
@@ -62,7 +63,7 @@ func Open(ctx context.Context, clients *kafka.Clients, s Spec, log *slog.Logger)
 	run, cancel := context.WithCancel(context.Background())
 	t := &Table{
 		topic: s.Topic.Name, client: cl, admin: kadm.NewClient(cl), log: log.With("topic", s.Topic.Name), apply: s.Apply,
-		applied: applied, moved: make(chan struct{}), cancel: cancel, done: make(chan struct{}),
+		tail: tail{clients: clients}, applied: applied, moved: make(chan struct{}), cancel: cancel, done: make(chan struct{}),
 	}
 	go t.follow(run)
 	if err := t.ReadToEnd(ctx); err != nil {
