@@ -100,7 +100,7 @@ func (l *Log) Start(rec Recovery, e EpochRecord, h Hooks) error {
 func (l *Log) beginEpoch(rec Recovery, e EpochRecord) error {
 	e.PreviousEnd, e.Previous = rec.End, rec.Epoch
 	payload := e.AppendTo(nil)
-	if err := l.Begin(FrameSize(len(payload)), true); err != nil {
+	if err := l.BeginAs(ForFreeing, FrameSize(len(payload)), true); err != nil {
 		return err
 	}
 	l.ensureRound(false) // nothing of an epoch may stand before its epoch frame
@@ -119,20 +119,49 @@ func (l *Log) beginEpoch(rec Recovery, e EpochRecord) error {
 // Begin enters the sequencer with room for frames of size bytes in all (see FrameSize). Without an error the caller
 // holds the sequencer until End; with one nothing has changed (I3). With wait it waits while memory for the log's end is
 // full; who holds a lock that applying the log may need must not wait.
-func (l *Log) Begin(size int64, wait bool) error {
+func (l *Log) Begin(size int64, wait bool) error { return l.BeginAs(ForData, size, wait) }
+
+// Use is what an append is for, which says how much of a segment it leaves when the log cannot grow.
+type Use int
+
+// A log full of what retention would take away must still take the frames that say so. So the last part of a segment is
+// kept for them (see spare); a snapshot, without which segments can't be removed, leaves half of that.
+const (
+	ForData Use = iota
+	ForSnapshots
+	ForFreeing // log starts, drops, and the frames of a start and a clean stop
+)
+
+// spare is what an append must leave of a segment.
+func (l *Log) spare(u Use) int64 {
+	switch u {
+	case ForData:
+		return l.o.SegmentBytes / spareShare
+	case ForSnapshots:
+		return l.o.SegmentBytes / spareShare / 2
+	default:
+		return 0
+	}
+}
+
+// spareShare: this part of each segment is spare, 4 MiB of 256.
+const spareShare = 64
+
+// BeginAs is Begin for an append that may use room which data leaves.
+func (l *Log) BeginAs(u Use, size int64, wait bool) error {
 	l.mu.Lock()
 	for wait && l.failed == nil && !l.closing && l.inflight > 0 && l.inflight+size > l.o.TailBytes {
 		l.room.Wait()
 	}
 	l.lastTime = max(l.lastTime, l.o.Now().UnixMilli())
-	err := l.reserve(size)
+	err := l.reserve(size, u)
 	if err != nil {
 		l.mu.Unlock()
 	}
 	return err
 }
 
-func (l *Log) reserve(size int64) error {
+func (l *Log) reserve(size int64, u Use) error {
 	switch {
 	case l.failed != nil:
 		return l.failed
@@ -149,12 +178,18 @@ func (l *Log) reserve(size int64) error {
 	if l.open == nil {
 		need += FrameSize(syncedSize)
 	}
+	room := int64(-1)
 	if l.cur != nil {
-		if l.cur.end()-l.end >= need+l.foot.room(size) {
-			return nil
-		}
+		room = l.cur.end() - l.end - need - l.foot.room(size)
 	}
-	return l.roll()
+	if room >= l.spare(ForData) {
+		return nil
+	}
+	err := l.roll()
+	if err != nil && err == l.spaceErr && room >= l.spare(u) {
+		return nil
+	}
+	return err
 }
 
 // MaxGroup is the most bytes a group may take: a quarter of a segment, and the header of one frame, so that a message of
@@ -381,7 +416,7 @@ func (l *Log) fail(err error) {
 func (l *Log) Close() error {
 	l.mu.Lock()
 	started := l.started && !l.closing
-	if started && l.failed == nil && l.reserve(FrameSize(0)) == nil {
+	if started && l.failed == nil && l.reserve(FrameSize(0), ForFreeing) == nil {
 		l.Put(KindClosed, 0, nil, false)
 	}
 	l.closing = true

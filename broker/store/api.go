@@ -27,6 +27,7 @@ type Entry struct {
 	Queue   queue.ID
 	Batch   batch.Batch // KindData only; its base offset and leader epoch are rewritten in place
 	Payload []byte      // a machine's own record
+	Frees   bool        // the append gives space back, so it may use what is kept for that on a full disk
 
 	own bool // a record of the store's own: only the store makes such entries
 }

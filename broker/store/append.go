@@ -23,7 +23,7 @@ func (s *Store) Append(safety Safety, entries ...Entry) *Ticket {
 	size, data, err := s.measure(entries)
 	if err == nil {
 		// A machine appends under its own lock, which applying needs, too: only clients' data waits for memory.
-		err = s.enter(size, data == len(entries))
+		err = s.enter(useOf(entries), size, data == len(entries))
 	}
 	if err != nil {
 		t.finish(err)
@@ -42,12 +42,22 @@ func (s *Store) Append(safety Safety, entries ...Entry) *Ticket {
 	return t
 }
 
-// enter enters the sequencer with room for size bytes; see commitlog.Log.Begin.
-func (s *Store) enter(size int64, wait bool) error {
+// useOf says what an append is for: one that gives space back must be possible on a full disk.
+func useOf(entries []Entry) commitlog.Use {
+	for i := range entries {
+		if entries[i].Frees {
+			return commitlog.ForFreeing
+		}
+	}
+	return commitlog.ForData
+}
+
+// enter enters the sequencer with room for size bytes; see commitlog.Log.BeginAs.
+func (s *Store) enter(u commitlog.Use, size int64, wait bool) error {
 	if e := s.full.Load(); e != nil {
 		return e
 	}
-	return storageErr(s.log.Begin(size, wait))
+	return storageErr(s.log.BeginAs(u, size, wait))
 }
 
 // measure adds up the room of all entries and refuses what may not be appended from outside.
@@ -187,10 +197,10 @@ func (s *Store) remember(p *plan, b batch.Batch) {
 }
 
 // appendOwn appends one record of the store's own and waits until it is applied.
-func (s *Store) appendOwn(k commitlog.Kind, payload []byte, queues ...queue.ID) error {
+func (s *Store) appendOwn(u commitlog.Use, k commitlog.Kind, payload []byte, queues ...queue.ID) error {
 	t := &Ticket{}
 	size := commitlog.FrameSize(len(payload)) * int64(len(queues))
-	if err := s.enter(size, false); err != nil {
+	if err := s.enter(u, size, false); err != nil {
 		return err
 	}
 	for i, q := range queues {

@@ -72,7 +72,11 @@ func (s *Store) move(ctx context.Context, r *round) error {
 	for i := range r.copies {
 		size += commitlog.FrameSize(commitlog.CopiedSize(len(r.copies[i].batch)))
 	}
-	if err := s.cold.Begin(size, true); err != nil {
+	use := commitlog.ForData
+	if len(r.copies) == 0 {
+		use = commitlog.ForFreeing // it only takes away
+	}
+	if err := s.cold.BeginAs(use, size, true); err != nil {
 		s.coldFailed.Store(true)
 		return fmt.Errorf("writing %d bytes to the cold log: %w", size, err)
 	}

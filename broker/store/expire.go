@@ -80,7 +80,7 @@ func (s *Store) lateProducers(from, to []byte, before int64) (late []producerKey
 
 // expire appends which of a queue's producers are forgotten, as their newest state says.
 func (s *Store) expire(q queue.ID, late []producerKey, before int64) (n int, err error) {
-	if err := s.enter(commitlog.FrameSize(1+len(late)*(1+10)), false); err != nil {
+	if err := s.enter(commitlog.ForData, commitlog.FrameSize(1+len(late)*(1+10)), false); err != nil {
 		return 0, err
 	}
 	payload := []byte{recordVersion}

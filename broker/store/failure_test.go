@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -69,6 +70,54 @@ func TestFullDisk(t *testing.T) {
 	}
 	if err := s.Health(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestFullOfItsOwn: a disk filled to the last byte that is free to clients by records which may go becomes usable again
+// without help: what gives space back is written where data is not.
+func TestFullOfItsOwn(t *testing.T) {
+	for name, free := range map[string]func(*Store) error{
+		"retention": func(s *Store) error { return s.Retain(context.Background()) },
+		"trim":      func(s *Store) error { _, err := s.Trim(1, -1); return err },
+		"drop":      func(s *Store) error { return s.Drop(1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := disk.NewMem()
+			o := memOptions(d, vfs.NewMem())
+			var clock atomic.Int64
+			clock.Store(time.Now().UnixMilli())
+			o.Now = func() time.Time { return time.UnixMilli(clock.Add(200)) } // each try is made
+			d.SetFault(func(op disk.Op, name string) error {
+				if op != disk.OpAllocate || filepath.Ext(name) != ".log" {
+					return nil
+				}
+				if names, err := d.List("/data/log"); err != nil || len(names) > 4 { // the new one is there already
+					return disk.ErrNoSpace
+				}
+				return nil
+			})
+			s := start(t, "/data", o)
+			open(t, s, Policy{Delete: true, RetentionMs: -1, RetentionBytes: 0}, 1)
+			open(t, s, forever, 2)
+			for _, size := range []int{200 << 10, 10 << 10, 1000, 1} { // what is left is filled with ever smaller ones
+				for v := strings.Repeat("x", size); ; {
+					tk := s.Append(Durable, data(1, one(t, 1, v)))
+					if <-tk.Done(); tk.Err() != nil {
+						break
+					}
+				}
+			}
+			if err := free(s); err != nil {
+				t.Fatalf("on the full disk: %v", err)
+			}
+			if err := s.MakeSpace(context.Background()); err != nil {
+				t.Fatalf("on the full disk: %v", err)
+			}
+			put(t, s, 2, one(t, 1, strings.Repeat("y", 200<<10)))
+			if err := s.Health(); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 }
 

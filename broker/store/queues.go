@@ -56,7 +56,7 @@ func (s *Store) OpenAll(p Policy, queues ...queue.ID) error {
 	if len(queues) == 0 {
 		return nil
 	}
-	return s.appendOwn(commitlog.KindQueue, policyRecord(p), queues...)
+	return s.appendOwn(commitlog.ForData, commitlog.KindQueue, policyRecord(p), queues...)
 }
 
 // AppendOpen adds entries that open queues, or give them a new policy, to those of an append, so that the queues are there
@@ -88,7 +88,7 @@ func (s *Store) Drop(q queue.ID) error {
 	if !s.table.Dropping(q) {
 		return fmt.Errorf("dropping queue %d: %w", q, ErrNoQueue)
 	}
-	return s.appendOwn(commitlog.KindQueue, dropRecord(), q)
+	return s.appendOwn(commitlog.ForFreeing, commitlog.KindQueue, dropRecord(), q)
 }
 
 // DropAll drops several queues in one append; those that are gone already are passed over.
@@ -100,7 +100,7 @@ func (s *Store) DropAll(queues ...queue.ID) error {
 		}
 	}
 	for part := range slices.Chunk(there, dropTogether) {
-		if err := s.appendOwn(commitlog.KindQueue, dropRecord(), part...); err != nil {
+		if err := s.appendOwn(commitlog.ForFreeing, commitlog.KindQueue, dropRecord(), part...); err != nil {
 			return fmt.Errorf("dropping %d queues: %w", len(part), err)
 		}
 	}
@@ -131,7 +131,7 @@ func (s *Store) Trim(q queue.ID, before int64) (int64, error) {
 		step, err := s.trimStep(q, st.LogStart, before)
 		if err == nil {
 			b := appendField([]byte{recordVersion}, fieldNewStart, uint64(step))
-			err = s.appendOwn(commitlog.KindLogStart, appendField(b, fieldCause, causeDeleteRecords), q)
+			err = s.appendOwn(commitlog.ForFreeing, commitlog.KindLogStart, appendField(b, fieldCause, causeDeleteRecords), q)
 		}
 		if err != nil {
 			return st.LogStart, err

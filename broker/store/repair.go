@@ -243,7 +243,7 @@ func (s *Store) raiseFloors() error {
 			continue
 		}
 		b := appendField(appendField([]byte{recordVersion}, fieldOp, opSkip), fieldNext, uint64(next))
-		if err := s.appendOwn(commitlog.KindQueue, b, q); err != nil {
+		if err := s.appendOwn(commitlog.ForFreeing, commitlog.KindQueue, b, q); err != nil {
 			return fmt.Errorf("making the end of queue %d known: %w", q, err)
 		}
 	}

@@ -149,7 +149,7 @@ func (s *Store) moveStarts(moves []logStart) error {
 		payloads[i] = appendField(appendField([]byte{recordVersion}, fieldNewStart, uint64(m.offset)), fieldCause, m.cause)
 		size += commitlog.FrameSize(len(payloads[i]))
 	}
-	if err := s.enter(size, true); err != nil {
+	if err := s.enter(commitlog.ForFreeing, size, true); err != nil {
 		return err
 	}
 	for i, m := range moves {

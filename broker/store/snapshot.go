@@ -234,7 +234,7 @@ func (s *Store) writeSnapshot(ctx context.Context, at *index.Snapshot) error {
 
 // putOne places one frame of the store's own, between others, and waits for memory like clients' data does.
 func (s *Store) putOne(t *Ticket, k commitlog.Kind, payload []byte) error {
-	if err := s.enter(commitlog.FrameSize(len(payload)), true); err != nil {
+	if err := s.enter(commitlog.ForSnapshots, commitlog.FrameSize(len(payload)), true); err != nil {
 		return err
 	}
 	s.log.Put(k, 0, payload, false)

@@ -33,7 +33,7 @@ func (r *Registry) Delete(ctx context.Context, ids []ID) []error {
 		}
 		rec := t.Record
 		rec.Deleted = true
-		entries = append(entries, store.Entry{Kind: commitlog.KindTopic, Payload: rec.encode()})
+		entries = append(entries, store.Entry{Kind: commitlog.KindTopic, Payload: rec.encode(), Frees: true})
 		gone[i] = t
 	}
 	if len(entries) == 0 {
