@@ -24,6 +24,10 @@ func fail(c *gin.Context, status int, message string) {
 // failWith answers an error with the status it carries (I1).
 func failWith(c *gin.Context, err error) {
 	e := api.AsError(err)
+	if c.GetBool(patientKey) && e.ErrorCode == http.StatusConflict && strings.HasPrefix(e.Message, conflict) {
+		c.Set(unsettledKey, e) // see forwarded
+		return
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		e = api.Errorf(http.StatusInternalServerError, "Request timed out. The operation may still take effect. It was: %v", err)
 	}

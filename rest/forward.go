@@ -58,11 +58,11 @@ func (s *Server) forwarded(to func(*gin.Context) (string, error)) func(gin.Handl
 			for {
 				peer, err := to(c)
 				if err == nil && peer == "" {
-					c.Request.Body = io.NopCloser(bytes.NewReader(body))
-					handle(c)
-					return
+					if err = s.here(c, handle, body); err == nil {
+						return
+					}
 				}
-				if err == nil {
+				if err == nil && peer != "" {
 					if err = s.passOn(ctx, c, peer, body); err == nil {
 						return
 					}
@@ -85,6 +85,24 @@ func (s *Server) forwarded(to func(*gin.Context) (string, error)) func(gin.Handl
 			}
 		}
 	}
+}
+
+// Keys of a request's context: that a handler may leave a conflict with a change of the group unanswered, and the conflict.
+const (
+	patientKey   = "penstock.patient"
+	unsettledKey = "penstock.unsettled"
+)
+
+// here has this worker answer. An error means that its place in the group changed meanwhile, and nothing was done.
+func (s *Server) here(c *gin.Context, handle gin.HandlerFunc, body []byte) error {
+	c.Request.Body = io.NopCloser(bytes.NewReader(body))
+	c.Set(patientKey, c.Query(forwardKey) == "")
+	c.Set(unsettledKey, nil)
+	handle(c)
+	if e, ok := c.MustGet(unsettledKey).(*api.Error); ok {
+		return errors.New(strings.TrimPrefix(e.Message, conflict+": "))
+	}
+	return nil
 }
 
 // again tells of a call that it may be made a second time though the first may have been done: the worker that was asked is

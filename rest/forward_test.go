@@ -71,6 +71,15 @@ func TestAFollowerWaitsForTheGroup(t *testing.T) {
 		t.Errorf("%d %s after %d calls", rec.Code, rec.Body, asked.Load())
 	}
 
+	// Nor does one who thought that it leads answer before that is settled, unless another worker asked.
+	for query, status := range map[string]int{"": 204, "?forward=true": 409} {
+		rec := httptest.NewRecorder()
+		server(t, &node{ready: true, moving: 2}).ServeHTTP(rec, httptest.NewRequest("DELETE", "http://localhost"+escaped+query, nil))
+		if rec.Code != status {
+			t.Errorf("a leader that was, asked with %q: %d %s", query, rec.Code, rec.Body)
+		}
+	}
+
 	begun := time.Now()
 	for name, tc := range map[string]struct {
 		n      node

@@ -31,6 +31,7 @@ type node struct {
 	leader   string
 	unknown  error
 	caughtUp bool
+	moving   int // so many writes find that this node has just ceased to lead
 	key      peer.Key
 }
 
@@ -101,7 +102,12 @@ func (n *node) PatchConfig(_ context.Context, name string, p api.Patch) (api.Con
 }
 
 func (n *node) one(_ context.Context, name string) error             { _, err := n.Info(name); return err }
-func (n *node) Delete(ctx context.Context, name string) error        { return n.one(ctx, name) }
+func (n *node) Delete(ctx context.Context, name string) error {
+	if n.moving--; n.moving >= 0 {
+		return api.Errorf(http.StatusConflict, conflict+": another leads")
+	}
+	return n.one(ctx, name)
+}
 func (n *node) Pause(ctx context.Context, name string) error         { return n.one(ctx, name) }
 func (n *node) Resume(ctx context.Context, name string) error        { return n.one(ctx, name) }
 func (n *node) Stop(ctx context.Context, name string) error          { return n.one(ctx, name) }

@@ -42,3 +42,36 @@ func TestBrokerKilled(t *testing.T) {
 		arrives(fmt.Sprintf("after kill %d", k+1))
 	}
 }
+
+// TestBrokerRestartsUnderWorkers restarts the broker of three workers: within the session no task as much as pauses, after a
+// longer time each runs again where it was.
+func TestBrokerRestartsUnderWorkers(t *testing.T) {
+	const tasks = 9
+	b := testenv.NewBroker(t)
+	b.Start(t)
+	ws := workersOn(t, b.Addr, 3)
+	want(t, ws[0], 201, "PUT", "/connectors/some/config", sinkOf(tasks, filepath.Join(ws[0].Dir, "out")))
+	home := moved(t, ws[0], "some", tasks, ws...)
+	follow(t, ws[0]).since() // the topic is there
+	for _, away := range []time.Duration{0, session + 4*time.Second} {
+		h := follow(t, ws[0])
+		h.since()
+		b.Kill()
+		time.Sleep(away)
+		b.Start(t)
+		for _, w := range ws {
+			testenv.Eventually(t, 60*time.Second, "the worker is in its group", w.Healthy)
+			want(t, w, 201, "PUT", fmt.Sprintf("/connectors/after-%s-%v/config", workerID(w), away), sinkOf(1, filepath.Join(w.Dir, "out")))
+		}
+		if away > session {
+			for _, w := range ws {
+				testenv.Eventually(t, 60*time.Second, "each task runs where it was", func() bool {
+					return fmt.Sprint(moved(t, w, "some", tasks, ws...)) == fmt.Sprint(home)
+				})
+			}
+			continue
+		}
+		time.Sleep(session)
+		onlyThese(t, h.since(), home, func(key string) bool { return !strings.HasPrefix(key, "status-task-some-") })
+	}
+}

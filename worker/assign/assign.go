@@ -19,7 +19,7 @@ type Work struct {
 	Tasks, Weight int
 }
 
-// Plan is what one member is told.
+// Plan is what one member is told. Of what it is to add, what was kept for it comes first: it is given back last.
 type Plan struct {
 	Add, Revoke []Unit
 }
@@ -72,7 +72,6 @@ func Compute(current map[string][]Unit, configured map[string]Work, kept map[Uni
 	for _, m := range members {
 		p := plans[m]
 		revoked = revoked || len(p.Revoke) > 0
-		sortUnits(p.Add)
 		sortUnits(p.Revoke)
 		plans[m] = p
 	}
