@@ -101,7 +101,8 @@ func (n *node) PatchConfig(_ context.Context, name string, p api.Patch) (api.Con
 	return n.Info(name)
 }
 
-func (n *node) one(_ context.Context, name string) error             { _, err := n.Info(name); return err }
+func (n *node) one(_ context.Context, name string) error { _, err := n.Info(name); return err }
+
 func (n *node) Delete(ctx context.Context, name string) error {
 	if n.moving--; n.moving >= 0 {
 		return api.Errorf(http.StatusConflict, conflict+": another leads")
