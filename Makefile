@@ -29,9 +29,10 @@ unit: ## unit tests with the race detector (budget 8 minutes)
 integration: ## suites against real servers and killed processes (budget 8 minutes)
 	$(GO) test -timeout 15m -count 1 ./internal/e2e/...
 
-chaos: ## the suites that kill, at full length: the broker 200 times, and its power, under all kinds of clients, the server under 100,000 rows and their changes
+chaos: ## the suites that kill, at full length: the broker 200 times, and its power, under all kinds of clients, the server under 100,000 rows and their changes, three workers for 10 minutes, then exactly once
 	PENSTOCK_KILLS=200 $(GO) test -timeout 15m -count 1 -v -run 'TestKilled$$|TestPowerCut' ./broker
 	$(GO) test -timeout 15m -count 1 -v -run TestChangesKilled ./internal/e2e
+	PENSTOCK_CHAOS=10m $(GO) test -timeout 35m -count 1 -v -run TestWorkersChaos ./internal/e2e
 
 clients: ## only the suites of other clients and tools on the broker, with more records than in make test
 	KGO_TEST_RECORDS=20000 $(GO) test -timeout 15m -count 1 -v -run 'TestFranzGoOwn|TestClients|TestOtherLanguagesClients|TestJavaTools|TestJavaGroups|TestJavaConnect' ./internal/e2e

@@ -10,3 +10,7 @@ CGO_ENABLED=0 go run ./bench/pluginwire
 echo; echo "== broker, beside Apache Kafka with the same clients (KLITE=/path adds klite; figures in brackets: ours divided by theirs)"
 CGO_ENABLED=0 go build -o bin/bench-broker ./bench/broker
 bin/bench-broker
+echo; echo "== workers: many tasks, failover, flows, against Apache Kafka Connect"
+CGO_ENABLED=0 go build -trimpath -o bin/checker/penstock-connector-checker ./internal/e2e/checker
+CGO_ENABLED=0 go build -o bin/bench-connect ./bench/connect
+bin/bench-connect

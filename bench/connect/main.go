@@ -27,7 +27,7 @@ type plan struct {
 func main() {
 	var p plan
 	flag.IntVar(&p.rounds, "rounds", 2, "rounds; medians are printed")
-	flag.StringVar(&p.only, "only", "", "only sections whose name contains this: tasks, source, sink")
+	flag.StringVar(&p.only, "only", "", "only this section: tasks, source or sink")
 	flag.StringVar(&p.arms, "arms", "", "only arms whose name contains this, to profile one")
 	flag.DurationVar(&p.warm, "warm", 12*time.Second, "how long a flow runs before it is measured (Java compiles)")
 	flag.DurationVar(&p.window, "window", 6*time.Second, "how long it is measured")
@@ -61,7 +61,7 @@ func run(p plan) error {
 		name string
 		run  func(plan, []*arm) error
 	}{{"tasks", tasksLines}, {"source", sourceLines}, {"sink", sinkLines}} {
-		if strings.Contains(s.name, p.only) {
+		if p.only == "" || p.only == s.name {
 			if err := s.run(p, arms); err != nil {
 				return fmt.Errorf("%s: %w", s.name, err)
 			}
