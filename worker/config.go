@@ -75,7 +75,7 @@ func Keys() []connectapi.ConfigKey {
 		least(-1, key("status.storage.partitions", i, "5", "Its partitions.")),
 		least(-1, key("status.storage.replication.factor", i, "3", "Its replication factor; -1: the broker's default.")),
 		least(1, key("session.timeout.ms", i, "10000", "After so long without a heartbeat a worker is counted out.")),
-		least(1, key("heartbeat.interval.ms", i, "3000", "Time between heartbeats.")),
+		least(1, key("heartbeat.interval.ms", i, "500", "Time between heartbeats, and so the longest until a worker learns that another came or went. Kafka Connect: 3000.")),
 		least(1, key("rebalance.timeout.ms", i, "60000", "Time a worker may take to join a round.")),
 		least(0, key("scheduled.rebalance.max.delay.ms", i, "0", "Time the work of a worker that crashed is kept for it before others take it over; one that stops by itself hands over at once. Kafka Connect: 300000.")),
 		least(1, key("offset.flush.interval.ms", i, "5000", "Time between commits of positions. Kafka Connect: 60000.")),

@@ -28,7 +28,7 @@ var flagKeys = []struct{ flag, key, doc string }{
 	{"plugin-path", "plugin.path", "folders of plugin binaries, comma separated (default: plugins beside the binary)"},
 	{"rest-listen", "listeners", "address of the REST interface (default 127.0.0.1:8083)"},
 	{"broker-listen", "broker.listeners", "address of the broker (default 127.0.0.1:9092)"},
-	{"join", "join", "run a worker of an existing group beside no broker: host:port of the group's broker, which may be another `penstock server`"},
+	{"join", "join", "run a worker of an existing group beside no broker; `host:port` is that of the group's broker, which may be another penstock server"},
 	{"bootstrap-servers", "bootstrap.servers", "brokers to begin with, host:port, comma separated"},
 	{"log-level", "log.level", "debug, info, warn or error (default info)"},
 	{"log-format", "log.format", "text or json (default text)"},

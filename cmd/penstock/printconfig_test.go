@@ -22,7 +22,7 @@ func TestPrintedConfiguration(t *testing.T) {
 	text := out.String()
 	for _, want := range []string{
 		"# from " + file + "\ngroup.id=mine\n", "# from the environment\nsession.timeout.ms=20000\n", "# from a flag\nlisteners=127.0.0.1:1\n",
-		"# from a default\nheartbeat.interval.ms=3000\n", "# from " + file + ", and nothing reads it\nnonsense=1\n",
+		"# from a default\nheartbeat.interval.ms=500\n", "# from " + file + ", and nothing reads it\nnonsense=1\n",
 		"sasl.jaas.config=[hidden]", "producer.ssl.key.password=[hidden]",
 	} {
 		if !strings.Contains(text, want) {

@@ -151,7 +151,7 @@ func (m *Member) tell(err error) {
 		default:
 		}
 		select {
-		case <-m.fate:
+		case <-m.fate: //nolint:errcheck // a later one takes its place
 		default:
 		}
 	}

@@ -198,7 +198,7 @@ func (m *Member) drain() {
 	default:
 	}
 	select {
-	case <-m.fate:
+	case <-m.fate: //nolint:errcheck // of the round before
 	default:
 	}
 }
