@@ -115,7 +115,7 @@ func Repair(ctx context.Context, dir string, o Options, log *slog.Logger) (r Rep
 	for _, m := range r.Log {
 		holes = append(holes, [2]int64{m.From, m.To})
 	}
-	if r.Lost, err = s.lostOffsets(ctx, holes, before); err != nil {
+	if r.Lost, err = s.lostOffsets(ctx, holes, before, len(r.Cold) == 0); err != nil {
 		return r, err
 	}
 	// History first: an index of the old history is not believed any more, whatever happens to it.
@@ -182,8 +182,9 @@ func (s *Store) indexedEnds() (map[queue.ID]int64, error) {
 	return ends, errors.Join(it.Error(), it.Close(), db.Abandon())
 }
 
-// lostOffsets finds the jumps that stretches taken out left in queues, and what is missing at their ends.
-func (s *Store) lostOffsets(ctx context.Context, holes [][2]int64, ends map[queue.ID]int64) ([]Gap, error) {
+// lostOffsets finds the jumps that stretches taken out left in queues, and what is missing at their ends. What the cold log
+// has replaced is not lost with the main log's bytes, if nothing is damaged there.
+func (s *Store) lostOffsets(ctx context.Context, holes [][2]int64, ends map[queue.ID]int64, coldWhole bool) ([]Gap, error) {
 	next, at := map[queue.ID]int64{}, map[queue.ID]int64{}
 	var lost []Gap
 	_, err := s.log.Verify(ctx, func(f commitlog.Frame) {
@@ -202,12 +203,27 @@ func (s *Store) lostOffsets(ctx context.Context, holes [][2]int64, ends map[queu
 		next[q], at[q] = b.LastOffset()+1, f.Position
 	})
 	if err == nil {
+		var r *round
+		var replaced []span
 		_, err = s.cold.Verify(ctx, func(f commitlog.Frame) {
-			if c, cerr := commitlog.DecodeCopied(f.Payload); f.Kind == commitlog.KindCopied && cerr == nil {
-				q := queue.ID(f.Queue)
-				next[q] = max(next[q], c.Batch.LastOffset()+1)
+			switch f.Kind {
+			case commitlog.KindRound:
+				r, _ = decodeRound(f.Payload) // nil if it says nothing
+			case commitlog.KindCopied:
+				if c, err := commitlog.DecodeCopied(f.Payload); err == nil {
+					q := queue.ID(f.Queue)
+					next[q] = max(next[q], c.Batch.LastOffset()+1)
+				}
+			case commitlog.KindCommit:
+				if number, _, err := decodeCommit(f.Payload); err == nil && r != nil && r.number == number {
+					replaced = append(replaced, r.ranges...)
+				}
+				r = nil
 			}
 		})
+		if coldWhole {
+			lost = without(lost, union(replaced))
+		}
 	}
 	s.keepEnds(ends, next)
 	for _, q := range slices.Sorted(maps.Keys(ends)) {
@@ -217,6 +233,25 @@ func (s *Store) lostOffsets(ctx context.Context, holes [][2]int64, ends map[queu
 		}
 	}
 	return lost, err
+}
+
+// without takes ranges, ordered and disjoint, out of gaps.
+func without(gaps []Gap, ranges []span) (left []Gap) {
+	for _, g := range gaps {
+		for _, x := range ranges {
+			if x.q != g.Queue || x.to < g.From || x.from >= g.To {
+				continue
+			}
+			if x.from > g.From {
+				left = append(left, Gap{g.Queue, g.From, x.from})
+			}
+			g.From = x.to + 1
+		}
+		if g.From < g.To {
+			left = append(left, g)
+		}
+	}
+	return left
 }
 
 // floors is how many queues a repair remembers the end of.

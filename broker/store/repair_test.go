@@ -176,6 +176,55 @@ func TestRepair(t *testing.T) {
 	}
 }
 
+// TestRepairOfWhatWasReplaced: bytes of the main log whose records have been moved or compacted away are taken out like
+// others, but nothing is reported lost, because nothing is.
+func TestRepairOfWhatWasReplaced(t *testing.T) {
+	ctx := context.Background()
+	d, x := disk.NewMem(), vfs.NewMem()
+	o := memOptions(d, x)
+	s := start(t, "/data", o)
+	open(t, s, Policy{Compact: true, RetentionMs: -1, RetentionBytes: -1}, 1)
+	for i := range 6 {
+		put(t, s, 1, one(t, int64(i), fmt.Sprint("v", i)))
+	}
+	compactNow(t, s)
+	want := fetched(t, s, 1, 0)
+	stop(t, s)
+	if len(want) == 0 || len(want) == 6 {
+		t.Fatalf("compaction left %v", want)
+	}
+	off, err := openOffline("/data", o, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var at []int64
+	if _, err := off.log.Verify(ctx, func(f commitlog.Frame) {
+		if f.Kind == commitlog.KindData && f.Queue == 1 {
+			at = append(at, f.Position)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	stop(t, off)
+	scribble(t, d, fmt.Sprintf("/data/log/%020d.log", 0), 4096+at[1]+commitlog.HeaderSize+70, "X")
+	r, err := Repair(ctx, "/data", o, quiet())
+	if err != nil || len(r.Log) != 1 || len(r.Lost) != 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	s = start(t, "/data", o)
+	if got := fetched(t, s, 1, 0); !reflect.DeepEqual(got, want) {
+		t.Fatalf("%v, want %v", got, want)
+	}
+}
+
+// TestWithout takes ranges out of gaps.
+func TestWithout(t *testing.T) {
+	got := without([]Gap{{1, 10, 20}, {1, 30, 31}, {2, 0, 5}, {3, 0, 9}}, []span{{1, 0, 11}, {1, 14, 15}, {1, 30, 40}, {2, 3, 9}})
+	if want := []Gap{{1, 12, 14}, {1, 16, 20}, {2, 0, 3}, {3, 0, 9}}; !reflect.DeepEqual(got, want) {
+		t.Fatalf("%v, want %v", got, want)
+	}
+}
+
 // TestScrubber: damage in a sealed segment is found in the background and named in Health; it stops nothing, and only the
 // batch that is damaged can't be read.
 func TestScrubber(t *testing.T) {

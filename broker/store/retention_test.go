@@ -101,6 +101,51 @@ func TestRetentionFollowsNoLeap(t *testing.T) {
 	}
 }
 
+// TestClockSetBack: a wall clock that goes back an hour takes nothing away, orders append times all the same, also over a
+// restart, and does not keep anything beyond its time once it has caught up.
+func TestClockSetBack(t *testing.T) {
+	o := memOptions(disk.NewMem(), vfs.NewMem())
+	began := time.UnixMilli(1_700_000_000_000)
+	now := began
+	o.Now = func() time.Time { return now }
+	s := start(t, "/data", o)
+	open(t, s, Policy{AppendTime: true, Delete: true, RetentionMs: 60_000, RetentionBytes: -1}, 1)
+	add := func(v string) {
+		t.Helper()
+		tk := s.Append(Durable, data(1, one(t, 1, v)))
+		if <-tk.Done(); tk.Err() != nil || tk.Results()[0].AppendTime != began.UnixMilli() {
+			t.Fatal(v, tk.Err(), tk.Results())
+		}
+	}
+	add("a")
+	now = began.Add(-time.Hour)
+	add("b")
+	stop(t, s)
+	s = start(t, "/data", o)
+	add("c")
+	if err := s.Retain(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if got := values(t, s, 1, 0); !slices.Equal(got, []string{"0=a", "1=b", "2=c"}) {
+		t.Fatal(got)
+	}
+	if off, at, err := s.OffsetAt(context.Background(), 1, began.UnixMilli()); err != nil || off != 0 || at != began.UnixMilli() {
+		t.Fatal(off, at, err)
+	}
+	if off, at, err := s.OffsetAt(context.Background(), 1, began.UnixMilli()+1); err != nil || off >= 0 {
+		t.Fatal(off, at, err)
+	}
+	stop(t, s)
+	now = began.Add(2 * time.Minute)
+	s = start(t, "/data", o)
+	if err := s.Retain(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if h, err := s.Head(1); err != nil || h.LogStart != 3 {
+		t.Fatal("kept beyond its time:", h, err)
+	}
+}
+
 // offsets lists what is left of a queue.
 func offsets(t testing.TB, s *Store, q queue.ID) []int64 {
 	t.Helper()
