@@ -122,36 +122,65 @@ func flow(p plan, g *group, config func(*group) map[string]string, name string, 
 	if err := w.create(name, cfg); err != nil {
 		return nil, err
 	}
-	if _, _, _, err := g.mark(count); err != nil {
-		return nil, err
-	}
-	time.Sleep(p.warm)
-	from, at, cpu, err := g.mark(count)
+	first, err := g.mark(count, time.Minute)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: see %s", err, w.out)
 	}
-	time.Sleep(p.window)
-	to, end, used, err := g.mark(count)
-	if err != nil {
-		return nil, fmt.Errorf("%w: the topic is too small, or see %s", err, w.out)
+	marks := []mark{first}
+	for time.Since(first.at) < p.warm+p.window {
+		m, err := g.mark(count, 3*time.Second)
+		if err != nil {
+			break // a sink has come to the end of its topic
+		}
+		marks = append(marks, m)
 	}
-	n, resident := float64(to-from), g.residentMB()
+	resident := g.residentMB()
 	w.do("DELETE", "/connectors/"+name, nil) //nolint:errcheck // a sink of another run must not go on
-	return []float64{n / end.Sub(at).Seconds(), float64((used - cpu).Microseconds()) / n, resident}, nil
+	from, to := window(marks, p.warm)
+	n := float64(to.n - from.n)
+	if n <= 0 {
+		return nil, fmt.Errorf("%d records moved in one step: too few to be measured", to.n)
+	}
+	return []float64{n / to.at.Sub(from.at).Seconds(), float64((to.cpu - from.cpu).Microseconds()) / n, resident}, nil
+}
+
+// mark is how many records had moved when, and the CPU until then.
+type mark struct {
+	n   int64
+	at  time.Time
+	cpu time.Duration
+}
+
+// window chooses what is measured: what is behind the warm-up, or, if a sink was through its topic before that was long
+// over, what is behind its first third.
+func window(marks []mark, warm time.Duration) (from, to mark) {
+	to = marks[len(marks)-1]
+	for _, m := range marks {
+		if m.at.Sub(marks[0].at) >= warm && to.at.Sub(m.at) >= 3*time.Second {
+			return m, to
+		}
+	}
+	for _, m := range marks {
+		if m.n >= to.n/3 {
+			return m, to
+		}
+	}
+	return to, to
 }
 
 // mark waits until the count grows and reads the clocks then: a sink's grows once a commit.
-func (g *group) mark(count func() (int64, error)) (n int64, at time.Time, cpu time.Duration, err error) {
+func (g *group) mark(count func() (int64, error), patience time.Duration) (mark, error) {
 	was, err := count()
-	for begun := time.Now(); err == nil; time.Sleep(time.Millisecond) {
+	for begun := time.Now(); err == nil && time.Since(begun) < patience; time.Sleep(2 * time.Millisecond) {
+		var n int64
 		if n, err = count(); err == nil && n > max(was, 0) {
-			return n, time.Now(), g.cpu(), nil
-		}
-		if time.Since(begun) > time.Minute {
-			return n, at, cpu, fmt.Errorf("nothing moves at record %d", n)
+			return mark{n, time.Now(), g.cpu()}, nil
 		}
 	}
-	return n, at, cpu, err
+	if err == nil {
+		err = fmt.Errorf("nothing moved within %v, behind record %d", patience, was)
+	}
+	return mark{}, err
 }
 
 // fill writes what a sink can read in some seconds.
