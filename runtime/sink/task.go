@@ -261,29 +261,41 @@ func (t *Task) send(ctx context.Context, batch *host.SinkBatch, fetches kgo.Fetc
 	next, sent := connectapi.Offsets{}, connectapi.Offsets{}
 	var err error
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
+		if err != nil {
+			return
+		}
 		tp := connectapi.TopicPartition{Topic: p.Topic, Partition: p.Partition}
-		for _, r := range p.Records {
-			if err != nil {
-				return
+		t.Metrics.read.Add(float64(len(p.Records)))
+		at, handed := int64(-1), int64(-1) // behind the last record that was converted, and that is in the batch; -1: none since note
+		note := func() {
+			if at >= 0 {
+				next[tp] = at
 			}
-			t.Metrics.read.Inc()
+			if handed >= 0 {
+				sent[tp] = handed
+			}
+			at, handed = -1, -1
+		}
+		for _, r := range p.Records {
 			n := batch.Len()
 			if err = t.convert(batch, r); err != nil {
-				if len(next) > 0 { // the records before it
+				if note(); len(next) > 0 { // the records before it
 					err = errors.Join(err, t.hand(batch, next, sent))
 				}
 				return
 			}
-			next[tp] = r.Offset + 1
+			at = r.Offset + 1
 			if batch.Len() > n {
-				sent[tp] = r.Offset + 1
+				handed = at
 			}
 			if batch.Size() >= batchBytes {
+				note()
 				if err = t.hand(batch, next, sent); err != nil {
 					return
 				}
 			}
 		}
+		note()
 		if n := len(p.Records); n > 0 {
 			t.reading()
 			t.Metrics.lag(p.Topic, p.Partition, p.HighWatermark-p.Records[n-1].Offset-1)
