@@ -242,6 +242,48 @@ func TestNewerMachineRebuilds(t *testing.T) {
 
 func x(o Options) vfs.FS { return o.IndexFS }
 
+// TestTruncatedIndex cuts the files of the index, each kind in turn: the index is rebuilt, and nothing is missing.
+func TestTruncatedIndex(t *testing.T) {
+	o := memOptions(disk.NewMem(), vfs.NewMem())
+	s := start(t, "/data", o)
+	open(t, s, forever, 1)
+	for i := range 50 {
+		put(t, s, 1, one(t, int64(i), fmt.Sprint(i)))
+	}
+	want := values(t, s, 1, 0)
+	stop(t, s)
+	for _, kind := range []string{".sst", "MANIFEST-", "OPTIONS-"} {
+		names, err := o.IndexFS.List("/data/index")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cut := 0
+		for _, name := range names {
+			if !strings.Contains(name, kind) {
+				continue
+			}
+			f, err := o.IndexFS.Create("/data/index/"+name, vfs.WriteCategoryUnspecified)
+			if err == nil {
+				_, err = f.Write([]byte("cut"))
+			}
+			if err := errors.Join(err, f.Close()); err != nil {
+				t.Fatal(err)
+			}
+			cut++
+		}
+		if cut == 0 {
+			t.Fatalf("the index has no file of kind %s among %v", kind, names)
+		}
+		s := start(t, "/data", o)
+		if got := values(t, s, 1, 0); !slices.Equal(got, want) {
+			t.Fatalf("%s: %d records, want %d", kind, len(got), len(want))
+		}
+		put(t, s, 1, one(t, 100, kind))
+		want = values(t, s, 1, 0)
+		stop(t, s)
+	}
+}
+
 // TestIndexOfAnotherLog must not be believed.
 func TestIndexOfAnotherLog(t *testing.T) {
 	x := vfs.NewMem()
