@@ -92,6 +92,9 @@ func (t *Task) transactions(ctx, work context.Context, x *transaction) error {
 			}
 			continue
 		}
+		if err := t.pauseExactly(ctx, work, x); err != nil { // paused while it waited for the batch
+			return err
+		}
 		if err := t.handleExactly(work, x, b); err != nil {
 			return err
 		}

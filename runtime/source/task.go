@@ -177,6 +177,9 @@ func (t *Task) data(ctx, work context.Context) error {
 		case err != nil:
 			return err
 		}
+		if err := t.pause.Wait(ctx); err != nil && ctx.Err() == nil { // paused while it waited for the batch
+			return err
+		}
 		if err := t.handle(work, b); err != nil {
 			return err
 		}
