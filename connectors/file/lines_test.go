@@ -78,9 +78,7 @@ func (r *reader) take(t *testing.T, b *host.SourceBatch, out []string) []string 
 	}
 	id := b.ID
 	b.Release()
-	if err := r.s.Ack(id, nil); err != nil {
-		t.Fatal(err)
-	}
+	_ = r.s.Ack(id, nil) // the task may have failed behind this batch: Recv tells
 	return out
 }
 
