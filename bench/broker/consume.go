@@ -16,6 +16,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"golang.org/x/sys/unix"
+
+	"github.com/penstockio/penstock/bench/process"
 )
 
 // consumeMB is how much is there to be read, over three partitions.
@@ -112,9 +114,9 @@ func clientConsume(x *arm, topic string, total int64) (sample, error) {
 }
 
 func timed(x *arm, total int64, run func() error) (sample, error) {
-	c, at := cpu(x.srv.pid()), time.Now()
+	c, at := process.CPU(x.srv.pid()), time.Now()
 	err := run()
-	took, c := time.Since(at), cpu(x.srv.pid())-c
+	took, c := time.Since(at), process.CPU(x.srv.pid())-c
 	return sample{
 		rate: float64(total) / took.Seconds(), cpu: float64(c.Nanoseconds()) / 1000 / float64(total), rss: residentMB(x.srv.pid()),
 	}, err

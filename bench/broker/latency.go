@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/penstockio/penstock/bench/process"
 )
 
 // latencyLines measures the time from produce to consume of 1 KB records at a steady rate, without linger.
@@ -67,7 +69,7 @@ func latency(x *arm, rate int, window time.Duration) (sample, error) {
 			})
 		}
 	})
-	c := cpu(x.srv.pid())
+	c := process.CPU(x.srv.pid())
 	for i := 0; i < want; {
 		for due := int(float64(rate) * time.Since(begun).Seconds()); i < min(due, want); i++ {
 			v := make([]byte, 1000)
@@ -77,7 +79,7 @@ func latency(x *arm, rate int, window time.Duration) (sample, error) {
 		time.Sleep(500 * time.Microsecond)
 	}
 	wg.Wait()
-	c = cpu(x.srv.pid()) - c
+	c = process.CPU(x.srv.pid()) - c
 	if failed != nil {
 		return sample{}, failed
 	}

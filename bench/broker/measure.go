@@ -3,36 +3,15 @@ package main
 import (
 	"fmt"
 	"math"
-	"os"
 	"slices"
-	"strconv"
-	"strings"
-	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/penstockio/penstock/bench/process"
 )
 
-// cpu is the CPU time a process has used, to the nanosecond: the clock clock_getcpuclockid(3) makes of a pid.
-func cpu(pid int) time.Duration {
-	var ts unix.Timespec
-	if err := unix.ClockGettime(int32(^pid)<<3|2, &ts); err != nil {
-		return 0
-	}
-	return time.Duration(ts.Nano())
-}
-
+// residentMB is 0 for a process that is gone.
 func residentMB(pid int) float64 {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0
-	}
-	for l := range strings.SplitSeq(string(b), "\n") {
-		if rest, ok := strings.CutPrefix(l, "VmRSS:"); ok {
-			kb, _ := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 64)
-			return kb / 1024
-		}
-	}
-	return 0
+	mb, _ := process.ResidentMB(pid)
+	return mb
 }
 
 // sample is what one run gave.

@@ -18,6 +18,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/penstockio/penstock/bench/process"
 )
 
 // batchBytes is the size of a batch and nearly that of a request, as a busy client makes them.
@@ -232,9 +234,9 @@ func pump(x *arm, conns int, window time.Duration, perAnswer int, request func(i
 
 // watch reads a counter and the broker's CPU over the window.
 func watch(x *arm, window time.Duration, count func() int64) sample {
-	n, c, at := count(), cpu(x.srv.pid()), time.Now()
+	n, c, at := count(), process.CPU(x.srv.pid()), time.Now()
 	time.Sleep(window)
-	n, c = count()-n, cpu(x.srv.pid())-c
+	n, c = count()-n, process.CPU(x.srv.pid())-c
 	took := time.Since(at)
 	if n == 0 {
 		n = 1

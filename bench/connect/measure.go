@@ -4,23 +4,18 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-	"golang.org/x/sys/unix"
+
+	"github.com/penstockio/penstock/bench/process"
 )
 
-// cpuOf is the CPU time processes have used, to the nanosecond: the clock clock_getcpuclockid(3) makes of a pid.
+// cpuOf is the CPU time processes have used.
 func cpuOf(pids []int) (sum time.Duration) {
 	for _, pid := range pids {
-		var ts unix.Timespec
-		if unix.ClockGettime(int32(^pid)<<3|2, &ts) == nil {
-			sum += time.Duration(ts.Nano())
-		}
+		sum += process.CPU(pid)
 	}
 	return sum
 }
@@ -37,16 +32,8 @@ func (g *group) cpu() (sum time.Duration) {
 func (g *group) residentMB() (sum float64) {
 	for _, w := range g.workers {
 		for _, pid := range w.pids() {
-			b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-			if err != nil {
-				continue
-			}
-			for l := range strings.SplitSeq(string(b), "\n") {
-				if rest, ok := strings.CutPrefix(l, "VmRSS:"); ok {
-					kb, _ := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 64)
-					sum += kb / 1024
-				}
-			}
+			mb, _ := process.ResidentMB(pid) // 0 of one that is gone
+			sum += mb
 		}
 	}
 	return sum

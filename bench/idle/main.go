@@ -10,12 +10,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/penstockio/penstock/internal/testenv"
 	"github.com/penstockio/penstock/rest/api"
+
+	"github.com/penstockio/penstock/bench/process"
 )
 
 const runs = 5
@@ -80,35 +81,9 @@ func measure(dir string) (s sample, err error) {
 		time.Sleep(2 * time.Millisecond)
 	}
 	s.ready = float64(time.Since(begun).Microseconds()) / 1000
-	before := cpuMillis(cmd.Process.Pid)
+	before := process.CPU(cmd.Process.Pid)
 	time.Sleep(5 * time.Second)
-	s.cpu = cpuMillis(cmd.Process.Pid) - before
-	s.rss, err = residentMB(cmd.Process.Pid)
+	s.cpu = float64((process.CPU(cmd.Process.Pid) - before).Microseconds()) / 1000
+	s.rss, err = process.ResidentMB(cmd.Process.Pid)
 	return s, err
-}
-
-// cpuMillis reads user and system time; a tick is 10 ms.
-func cpuMillis(pid int) float64 {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0
-	}
-	f := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+2:]))
-	user, _ := strconv.ParseFloat(f[11], 64)
-	system, _ := strconv.ParseFloat(f[12], 64)
-	return (user + system) * 10
-}
-
-func residentMB(pid int) (float64, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	for l := range strings.SplitSeq(string(b), "\n") {
-		if rest, ok := strings.CutPrefix(l, "VmRSS:"); ok {
-			kb, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 64)
-			return kb / 1024, err
-		}
-	}
-	return 0, fmt.Errorf("no VmRSS of process %d", pid)
 }
