@@ -24,12 +24,17 @@ func (c *connector) stopWatch() {
 	}
 }
 
+// rest is for as long as the connector itself does not run here: its next life begins with a split, also within the same
+// process, since other work of it may still drain there.
+func (c *connector) rest() {
+	c.stopWatch()
+	c.ready, c.retryAt, c.failures = nil, time.Time{}, 0
+}
+
 // splitIfDue asks the plugin for tasks when the connector should run and its configuration is new.
 func (n *Runner) splitIfDue(d Desired) {
 	c := &n.conn
 	if !d.RunConnector || d.Target != Started {
-		c.stopWatch()
-		c.ready, c.retryAt = nil, time.Time{}
 		if d.RunConnector {
 			n.report(ConnectorUnit, Paused, "")
 		}
@@ -73,6 +78,9 @@ func (n *Runner) split(cfg map[string]string, tasks []map[string]string, err err
 	c.waiting = nil
 	if n.ctx.Err() != nil || n.proc == nil {
 		return // the process died under it: its end is told already
+	}
+	if d := n.get(); !d.RunConnector || d.Target != Started {
+		return // asked for no more: the next life asks again
 	}
 	if err != nil {
 		wait := min(splitBackoff<<min(c.failures, 10), maxBackoff)

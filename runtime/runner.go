@@ -148,6 +148,9 @@ func (n *Runner) untilRetry() time.Duration {
 // reconcile does what is missing between what runs and what is desired.
 func (n *Runner) reconcile(d Desired) {
 	n.stopUnwanted(d)
+	if !d.RunConnector || d.Target != Started {
+		n.conn.rest()
+	}
 	if d.nothing() || d.Target == OnStop {
 		if d.RunConnector {
 			n.report(ConnectorUnit, Stopped, "")
@@ -297,8 +300,7 @@ func (n *Runner) backOff(err error) {
 }
 
 func (n *Runner) stopProcess() {
-	n.conn.stopWatch()
-	n.conn.ready = nil
+	n.conn.rest()
 	n.retryAt, n.failures, n.procErr = time.Time{}, 0, nil
 	if n.proc == nil {
 		return

@@ -64,6 +64,7 @@ type stage struct {
 	mu      sync.Mutex
 	states  []Status
 	tasks   []map[string]string
+	splits  int
 }
 
 func newStage(t *testing.T) *stage { return newStageWith(t, false) }
@@ -104,8 +105,12 @@ func newStageWith(t *testing.T, exactlyOnce bool) *stage {
 
 func (s *stage) callbacks() Callbacks {
 	return Callbacks{
-		Status:      func(st Status) { s.mu.Lock(); s.states = append(s.states, st); s.mu.Unlock() },
-		TaskConfigs: func(_ string, _ map[string]string, ts []map[string]string) { s.mu.Lock(); s.tasks = ts; s.mu.Unlock() },
+		Status: func(st Status) { s.mu.Lock(); s.states = append(s.states, st); s.mu.Unlock() },
+		TaskConfigs: func(_ string, _ map[string]string, ts []map[string]string) {
+			s.mu.Lock()
+			s.tasks, s.splits = ts, s.splits+1
+			s.mu.Unlock()
+		},
 	}
 }
 
@@ -228,6 +233,39 @@ func TestALifeOfAConnector(t *testing.T) {
 	s.untilState(0, Running)
 	if got := s.lines(4); got[3] != "four" {
 		t.Fatalf("after stop and resume: %q", got)
+	}
+}
+
+// A connector whose tasks run elsewhere, or still drain, splits again when it may go on: the process it has lives on.
+func TestAConnectorGoesOnInItsProcess(t *testing.T) {
+	s := newStage(t)
+	file := filepath.Join(t.TempDir(), "in.txt")
+	appendLines(t, file, "one")
+	cfg := fileSource(file)
+	r := s.rt.Runner("src", s.callbacks())
+	defer r.Close()
+	alone := Desired{Config: cfg, Target: Started, RunConnector: true}
+	r.Set(alone)
+	s.untilState(ConnectorUnit, Running)
+	splits := func() int { s.mu.Lock(); defer s.mu.Unlock(); return s.splits }
+
+	paused := alone
+	paused.Target = OnPause
+	r.Set(paused)
+	s.untilState(ConnectorUnit, Paused)
+	r.Set(alone)
+	s.untilState(ConnectorUnit, Running)
+
+	s.run(r, cfg)
+	for range 20 { // now and then the resume comes while the task drains
+		before := splits()
+		r.Set(Desired{Config: cfg, Target: OnStop, RunConnector: true})
+		s.untilState(ConnectorUnit, Stopped)
+		r.Set(alone)
+		s.untilState(ConnectorUnit, Running)
+		s.until("it has split again", func() bool { return splits() > before })
+		r.Set(s.desired(cfg, Started))
+		s.untilState(0, Running)
 	}
 }
 

@@ -56,6 +56,7 @@ type Herder struct {
 	closing map[string]int    // runners being closed, by connector
 	weights map[string]string // of connectors' tasks, as configured when last looked at
 	fencing map[string]bool
+	splits  map[string]*split // of connectors that run here
 
 	mu         sync.Mutex
 	started    bool
@@ -70,7 +71,7 @@ type Herder struct {
 func New(log *slog.Logger) *Herder {
 	return &Herder{
 		events: make(chan func(), 256), peers: peer.NewClient(), stopped: make(chan struct{}), rejoin: func() {},
-		owned: map[assign.Unit]bool{}, runners: map[string]*runtime.Runner{}, closing: map[string]int{}, fencedTerm: -1, fencing: map[string]bool{}, weights: map[string]string{},
+		owned: map[assign.Unit]bool{}, runners: map[string]*runtime.Runner{}, closing: map[string]int{}, fencedTerm: -1, fencing: map[string]bool{}, weights: map[string]string{}, splits: map[string]*split{},
 		Config: Config{Log: log},
 	}
 }
@@ -260,8 +261,9 @@ func (h *Herder) OnLost(_ context.Context, why error) {
 	}
 }
 
-// align brings a connector's runner into line with configuration and ownership.
+// align brings a connector's runner into line with configuration and ownership, and its tasks in force with its split.
 func (h *Herder) align(name string) {
+	h.publishDue(name)
 	k, ok := h.Configs.Get(name)
 	d := runtime.Desired{Config: k.Config, Target: runtime.Target(k.Target), Tasks: map[int]runtime.TaskSpec{}}
 	if ok {
@@ -294,6 +296,7 @@ func (h *Herder) removed(name string) {
 	owned := h.owned[assign.Unit{Connector: name, Task: assign.ConnectorUnit}]
 	r := h.runners[name]
 	delete(h.runners, name)
+	delete(h.splits, name)
 	h.closing[name]++
 	go func() {
 		if r != nil {

@@ -21,67 +21,82 @@ const (
 	publishMaxBackoff = time.Minute
 )
 
-// taskConfigs publishes the tasks a connector made, when they differ from those in force. It tries until that succeeds, or
-// the connector has another configuration or another owner, who splits it again.
+// split is how a connector of this node last divided its work.
+type split struct {
+	from  map[string]string
+	tasks []map[string]string
+	again time.Duration // the wait after the next attempt to publish that fails
+	busy  bool          // an attempt, or the wait after one, goes on
+}
+
+// taskConfigs takes the tasks a connector made.
 func (h *Herder) taskConfigs(name string, from map[string]string, tasks []map[string]string) {
-	go func() {
-		for wait := publishBackoff; ; wait = min(2*wait, publishMaxBackoff) {
-			ctx, cancel := context.WithTimeout(h.runCtx, publishTimeout)
-			err := h.publish(ctx, name, from, tasks)
-			cancel()
-			if err == nil || h.runCtx.Err() != nil {
-				return
-			}
-			h.Log.Error("publishing the tasks of a connector failed, trying again", "connector", name, "error", err, "in", wait)
-			select {
-			case <-time.After(wait):
-			case <-h.runCtx.Done():
-				return
-			}
-			if k, _ := h.Configs.Get(name); !maps.Equal(k.Config, from) || !h.owns(name) {
-				return
-			}
-		}
-	}()
-}
-
-// owns asks the loop whether the connector itself is this node's; never called on the loop.
-func (h *Herder) owns(name string) bool {
-	answer := make(chan bool, 1)
-	h.post(func() { answer <- h.owned[assign.Unit{Connector: name, Task: assign.ConnectorUnit}] })
-	select {
-	case yes := <-answer:
-		return yes
-	case <-h.stopped:
-		return false
-	}
-}
-
-// publish writes the tasks, or has the leader write them.
-func (h *Herder) publish(ctx context.Context, name string, from map[string]string, tasks []map[string]string) error {
-	k, ok := h.Configs.Get(name)
-	if !ok || !maps.Equal(k.Config, from) {
-		return nil // deleted or changed meanwhile
-	}
 	stored := make([]map[string]string, len(tasks))
 	for i, t := range tasks {
 		stored[i] = storedTask(from, t)
 	}
-	if sameTasks(k, stored) || k.Target == topics.Stopped {
-		return nil
+	h.post(func() {
+		h.splits[name] = &split{from: from, tasks: stored, again: publishBackoff}
+		h.publishDue(name)
+	})
+}
+
+// publishDue publishes a connector's tasks while they are not those in force: because they are new, an attempt failed, or
+// others were committed since, such as none when it was stopped for a moment. One attempt of a split goes on at a time.
+func (h *Herder) publishDue(name string) {
+	s := h.splits[name]
+	if s == nil || h.runCtx.Err() != nil {
+		return
 	}
+	k, ok := h.Configs.Get(name)
+	if !ok || !h.owned[assign.Unit{Connector: name, Task: assign.ConnectorUnit}] {
+		delete(h.splits, name) // whoever has it splits again
+		return
+	}
+	if s.busy || k.Target != topics.Started || !maps.Equal(k.Config, s.from) || sameTasks(k, s.tasks) {
+		return
+	}
+	s.busy = true
+	go func() {
+		ctx, cancel := context.WithTimeout(h.runCtx, publishTimeout)
+		err := h.publish(ctx, name, s.tasks)
+		cancel()
+		if err != nil && h.runCtx.Err() == nil {
+			h.Log.Error("publishing the tasks of a connector failed, trying again", "connector", name, "error", err, "in", s.again)
+			select {
+			case <-time.After(s.again):
+			case <-h.runCtx.Done():
+			}
+		}
+		h.post(func() {
+			if err != nil {
+				s.again = min(2*s.again, publishMaxBackoff)
+			} else {
+				s.again = publishBackoff
+			}
+			s.busy = false
+			h.publishDue(name)
+		})
+	}()
+}
+
+// publish writes the tasks, or has the leader write them.
+func (h *Herder) publish(ctx context.Context, name string, tasks []map[string]string) error {
 	leader, err := h.Leader(ctx)
 	if err != nil {
 		return err
 	}
 	if leader == "" {
-		return h.writeTasks(ctx, name, stored)
+		return h.writeTasks(ctx, name, tasks)
 	}
 	key, have := h.Configs.SessionKey()
 	if !have {
 		return errNoKey
 	}
-	return h.peers.PutTasks(ctx, leader, key, name, stored)
+	if err := h.peers.PutTasks(ctx, leader, key, name, tasks); err != nil {
+		return err
+	}
+	return h.Configs.ReadToEnd(ctx) // what was written is in the view before anybody compares
 }
 
 var errNoKey = errors.New("the group's session key has not been read yet")
