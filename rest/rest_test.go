@@ -52,6 +52,30 @@ func (n *node) Health(context.Context) (bool, error) { return n.started, n.sick 
 func (n *node) Connectors() []string                 { return []string{known, "no-status"} }
 func (n *node) Plugins(bool) []api.PluginInfo        { return []api.PluginInfo{{Class: "x", Type: "sink"}} }
 
+func (n *node) Loggers() map[string]api.LoggerLevel {
+	return map[string]api.LoggerLevel{"root": {Level: "INFO"}}
+}
+
+func (n *node) Logger(name string) (api.LoggerLevel, error) {
+	if name != "worker.a/b" {
+		return api.LoggerLevel{}, api.Errorf(404, "Logger %s not found.", name)
+	}
+	ms := int64(5)
+	return api.LoggerLevel{Level: "DEBUG", Modified: &ms}, nil
+}
+
+func (n *node) SetLogger(name, level string) ([]string, error) {
+	if level == "loud" {
+		return nil, api.Errorf(404, "invalid log level '%s'", level)
+	}
+	return []string{name, level}, nil
+}
+
+func (n *node) SetLoggers(_ context.Context, name, level string) error {
+	_, err := n.SetLogger(name, level)
+	return err
+}
+
 func (n *node) Tasks(name string) ([]api.TaskInfo, error) {
 	_, err := n.Info(name)
 	return []api.TaskInfo{}, err
@@ -199,6 +223,17 @@ func TestCodesAndBodies(t *testing.T) {
 		{"GET /connector-plugins?connectorsOnly=false", "", 200, `"class":"x"`},
 		{"GET /connector-plugins/x/config", "", 200, `[]`},
 		{"PUT /connector-plugins/x/config/validate", `{}`, 200, `"error_count":1`},
+		{"GET /admin/loggers/", "", 200, `{"root":{"level":"INFO","last_modified":null}}`},
+		{"GET /admin/loggers/worker.a%2Fb", "", 200, `{"level":"DEBUG","last_modified":5}`},
+		{"GET /admin/loggers/none", "", 404, "Logger none not found."},
+		{"PUT /admin/loggers/root", `{"level":"debug","more":1}`, 200, `["root","debug"]`},
+		{"PUT /admin/loggers/root?scope=worker", `{"level":"debug"}`, 200, `["root","debug"]`},
+		{"PUT /admin/loggers/root?scope=other", `{"level":"debug"}`, 200, `["root","debug"]`},
+		{"PUT /admin/loggers/root?scope=cluster", `{"level":"debug"}`, 204, ""},
+		{"PUT /admin/loggers/root?scope=cluster", `{"level":"loud"}`, 404, "invalid log level"},
+		{"PUT /admin/loggers/root", `{"level":"loud"}`, 404, "invalid log level 'loud'"},
+		{"PUT /admin/loggers/root", `{}`, 400, "Desired 'level' parameter was not specified in request."},
+		{"PUT /admin/loggers/root", ``, 400, "no body"},
 		{"GET /health", "", 200, `"status":"healthy"`},
 		{"GET /metrics", "", 200, ""},
 	} {
@@ -287,6 +322,13 @@ func TestBeforeItIsReady(t *testing.T) {
 	server(t, &node{}).ServeHTTP(rec, httptest.NewRequest("GET", "http://127.0.0.1/connectors", nil))
 	if rec.Code != 503 || rec.Header().Get("Retry-After") == "" {
 		t.Fatalf("%d %s", rec.Code, rec.Body)
+	}
+	for query, want := range map[string]int{"": 200, "?scope=cluster": 503} { // why a start does not end is seen by its logs
+		rec := httptest.NewRecorder()
+		server(t, &node{}).ServeHTTP(rec, httptest.NewRequest("PUT", "http://127.0.0.1/admin/loggers/root"+query, strings.NewReader(`{"level":"debug"}`)))
+		if rec.Code != want {
+			t.Errorf("a level, asked with %q: %d %s", query, rec.Code, rec.Body)
+		}
 	}
 }
 

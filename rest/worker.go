@@ -42,6 +42,13 @@ type Worker interface {
 	Restart(ctx context.Context, name string, includeTasks, onlyFailed bool) (*api.StateInfo, error)
 	RestartTask(ctx context.Context, id api.TaskID) error
 
+	// Loggers gives the loggers with a level of their own. SetLogger changes one and its descendants here and tells which,
+	// SetLoggers asks all workers of the group for that.
+	Loggers() map[string]api.LoggerLevel
+	Logger(name string) (api.LoggerLevel, error)
+	SetLogger(name, level string) ([]string, error)
+	SetLoggers(ctx context.Context, name, level string) error
+
 	Plugins(connectorsOnly bool) []api.PluginInfo
 	PluginConfig(ctx context.Context, class string) ([]api.ConfigKey, error)
 	Validate(ctx context.Context, class string, cfg api.Config) (api.ConfigInfos, error)

@@ -51,11 +51,16 @@ func New(cfg Config, reg *plugins.Registry, clients *kafka.Clients, offsets sour
 // Plugins gives the registry.
 func (r *Runtime) Plugins() *plugins.Registry { return r.plugins }
 
+// logger is a connector's own, so that its level can be its own.
+func (r *Runtime) logger(connector string) *slog.Logger {
+	return r.log.With("logger", "connector."+connector, "connector", connector)
+}
+
 // Runner makes a connector's runner; it runs nothing until Set.
 func (r *Runtime) Runner(name string, cb Callbacks) *Runner {
 	ctx, cancel := context.WithCancel(context.Background())
 	n := &Runner{
-		rt: r, name: name, cb: cb, log: r.log.With("connector", name), ctx: ctx, cancel: cancel,
+		rt: r, name: name, cb: cb, log: r.logger(name), ctx: ctx, cancel: cancel,
 		wake: make(chan struct{}, 1), results: make(chan func(), 16), restarts: make(chan restart), done: make(chan struct{}),
 		tasks: map[int]*task{}, retries: map[int]retry{}, reported: map[int]Status{},
 	}

@@ -185,7 +185,7 @@ func (v *Validation) item(key string) *Item {
 
 // ask starts the plugin and lets it look at the configuration, unless what is wrong is plain already.
 func (r *Runtime) ask(ctx context.Context, v *Validation, cfg map[string]string) error {
-	proc, err := r.plugins.Start(ctx, v.Plugin, r.log.With("connector", cfg["name"], "plugin", v.Plugin.Name))
+	proc, err := r.plugins.Start(ctx, v.Plugin, r.logger(cfg["name"]).With("plugin", v.Plugin.Name))
 	if err != nil {
 		return err
 	}

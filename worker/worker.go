@@ -19,6 +19,7 @@ import (
 	"github.com/penstockio/penstock/worker/assign"
 	"github.com/penstockio/penstock/worker/group"
 	"github.com/penstockio/penstock/worker/herder"
+	"github.com/penstockio/penstock/worker/levels"
 	"github.com/penstockio/penstock/worker/topics"
 )
 
@@ -30,6 +31,7 @@ type Options struct {
 	Commit    string
 	NodeCheck func() error // more that health depends on; may be nil
 	Log       *slog.Logger
+	Levels    *levels.Levels // of Log and what descends from it
 	Registry  prometheus.Registerer
 }
 
@@ -53,15 +55,15 @@ const connectVersion = "4.0.0"
 
 // New checks the configuration and finds plugins' folders; it does not connect.
 func New(cfg Config, o Options) (*Worker, error) {
-	clients, err := kafka.New(kafka.Config{Bootstrap: cfg.Bootstrap, ClientID: cfg.Props["client.id"], Props: cfg.Props, Dialer: o.Dialer}, o.Log)
+	clients, err := kafka.New(kafka.Config{Bootstrap: cfg.Bootstrap, ClientID: cfg.Props["client.id"], Props: cfg.Props, Dialer: o.Dialer}, o.Log.With(levels.Key, "kafka"))
 	if err != nil {
 		return nil, err
 	}
-	reg, err := plugins.New(cfg.PluginPath, o.Log)
+	reg, err := plugins.New(cfg.PluginPath, o.Log.With(levels.Key, "runtime"))
 	if err != nil {
 		return nil, err
 	}
-	return &Worker{Herder: herder.New(o.Log), cfg: cfg, opts: o, log: o.Log, registry: reg, clients: clients, status: "starting"}, nil
+	return &Worker{Herder: herder.New(o.Log.With(levels.Key, "worker.herder")), cfg: cfg, opts: o, log: o.Log.With(levels.Key, "worker"), registry: reg, clients: clients, status: "starting"}, nil
 }
 
 // Run opens the topics, joins the group and works until ctx ends; then it leaves the group, stops every task within its
@@ -85,7 +87,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	member, err := group.New(group.Config{
 		Group: w.cfg.Group, URL: "http://" + w.opts.WorkerID + "/", SessionTimeout: w.cfg.Session, Heartbeat: w.cfg.Heartbeat,
 		RebalanceTimeout: w.cfg.Rebalance, MaxDelay: w.cfg.MaxDelay, View: view{stores.configs, w.Herder}, OnAssigned: w.OnAssigned, OnLost: w.OnLost,
-	}, w.clients, w.log)
+	}, w.clients, w.logger("worker.group"))
 	if err != nil {
 		return err
 	}
@@ -93,7 +95,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	rt := runtime.New(runtime.Config{
 		Group: w.cfg.Group, Defaults: w.cfg.Props, Interval: w.cfg.FlushInterval, Session: w.cfg.Session, Drain: w.cfg.Drain, TopicsEnable: w.cfg.TopicCreation,
 		ExactlyOnce: w.cfg.ExactlyOnce == Enabled, Lease: member.Lease,
-	}, w.registry, w.clients, offsets{stores.offsets}, w.log, w.opts.Registry)
+	}, w.registry, w.clients, offsets{stores.offsets}, w.logger("runtime"), w.opts.Registry)
 	w.Open(herder.Config{
 		WorkerID: w.opts.WorkerID, Configs: stores.configs, Statuses: stores.statuses, Offsets: stores.offsets, Runtime: rt, Admin: stores.admin, Lease: member.Lease,
 		Lead: func(ctx context.Context) error {
@@ -101,7 +103,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		},
 		Fencer: stores.fencer, Group: w.cfg.Group, ExactlyOnce: w.cfg.ExactlyOnce != Disabled,
 		Info:      api.ServerInfo{Version: connectVersion, Commit: w.opts.Commit, KafkaClusterID: stores.clusterID, Penstock: w.opts.Version},
-		NodeCheck: w.opts.NodeCheck, Log: w.log,
+		NodeCheck: w.opts.NodeCheck, Log: w.logger("worker.herder"),
 	}, member.Rejoin)
 	w.mu.Lock()
 	w.opened = true
@@ -190,17 +192,17 @@ func (w *Worker) open(ctx context.Context) (*stores, error) {
 	errs := make(chan error, 3)
 	go func() {
 		var err error
-		s.configs, err = topics.OpenConfig(ctx, w.clients, w.cfg.ConfigTopic, w.log, w.Changed)
+		s.configs, err = topics.OpenConfig(ctx, w.clients, w.cfg.ConfigTopic, w.logger("worker.topics"), w.changed)
 		errs <- err
 	}()
 	go func() {
 		var err error
-		s.statuses, err = topics.OpenStatuses(ctx, w.clients, w.cfg.StatusTopic, w.log)
+		s.statuses, err = topics.OpenStatuses(ctx, w.clients, w.cfg.StatusTopic, w.logger("worker.topics"))
 		errs <- err
 	}()
 	go func() {
 		var err error
-		s.offsets, err = topics.OpenOffsets(ctx, w.clients, w.cfg.OffsetTopic, w.log)
+		s.offsets, err = topics.OpenOffsets(ctx, w.clients, w.cfg.OffsetTopic, w.logger("worker.topics"))
 		errs <- err
 	}()
 	var first error

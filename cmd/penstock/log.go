@@ -7,22 +7,31 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+
+	"github.com/penstockio/penstock/worker"
+	"github.com/penstockio/penstock/worker/levels"
 )
 
-// logger writes to stderr.
-func logger(level, format string) (*slog.Logger, error) {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, fmt.Errorf("log.level %q must be debug, info, warn or error", level)
+// logger writes to stderr, at levels that can be changed.
+func logger(level, format string) (*slog.Logger, *levels.Levels, error) {
+	l, ok := levels.Parse(level)
+	if !ok {
+		return nil, nil, fmt.Errorf("log.level %q must be trace, debug, info, warn, error or off", level)
 	}
-	opts := &slog.HandlerOptions{Level: l}
+	all := levels.New(l, worker.Components...)
+	opts := &slog.HandlerOptions{Level: levels.Trace, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+		if v, ok := a.Value.Any().(slog.Level); ok && len(groups) == 0 && a.Key == slog.LevelKey {
+			a.Value = slog.StringValue(levels.Name(v))
+		}
+		return a
+	}}
 	switch strings.ToLower(format) {
 	case "text":
-		return slog.New(slog.NewTextHandler(os.Stderr, opts)), nil
+		return slog.New(all.Handler(slog.NewTextHandler(os.Stderr, opts))), all, nil
 	case "json":
-		return slog.New(slog.NewJSONHandler(os.Stderr, opts)), nil
+		return slog.New(all.Handler(slog.NewJSONHandler(os.Stderr, opts))), all, nil
 	}
-	return nil, fmt.Errorf("log.format %q must be text or json", format)
+	return nil, nil, fmt.Errorf("log.format %q must be text or json", format)
 }
 
 // memoryLimit is the soft limit for the Go heap unless GOMEMLIMIT says otherwise: the index's cache and memtables live

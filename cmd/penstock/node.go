@@ -20,6 +20,7 @@ import (
 	"github.com/penstockio/penstock/broker"
 	"github.com/penstockio/penstock/rest"
 	"github.com/penstockio/penstock/worker"
+	"github.com/penstockio/penstock/worker/levels"
 )
 
 // flagKeys are the flags' names and the keys they stand for.
@@ -30,7 +31,7 @@ var flagKeys = []struct{ flag, key, doc string }{
 	{"broker-listen", "broker.listeners", "address of the broker (default 127.0.0.1:9092)"},
 	{"join", "join", "run a worker of an existing group beside no broker; `host:port` is that of the group's broker, which may be another penstock server"},
 	{"bootstrap-servers", "bootstrap.servers", "brokers to begin with, host:port, comma separated"},
-	{"log-level", "log.level", "debug, info, warn or error (default info)"},
+	{"log-level", "log.level", "trace, debug, info, warn, error or off (default info); PUT /admin/loggers/{logger} changes it while the worker runs"},
 	{"log-format", "log.format", "text or json (default text)"},
 	{"shutdown-timeout", "shutdown.timeout", "time to stop cleanly, e.g. 30s (default 30s)"},
 }
@@ -101,6 +102,7 @@ func knownKeys() []string {
 type node struct {
 	s      *settings
 	log    *slog.Logger
+	levels *levels.Levels
 	reg    *prometheus.Registry
 	broker *broker.Broker
 	worker *worker.Worker
@@ -110,7 +112,7 @@ type node struct {
 
 // runNode starts what was asked for, waits for the end of ctx, and stops in order: REST, worker, broker.
 func runNode(ctx context.Context, s *settings, withBroker, withWorker bool) (err error) {
-	log, err := logger(s.or("log.level", "info"), s.or("log.format", "text"))
+	log, all, err := logger(s.or("log.level", "info"), s.or("log.format", "text"))
 	if err != nil {
 		return err
 	}
@@ -126,7 +128,7 @@ func runNode(ctx context.Context, s *settings, withBroker, withWorker bool) (err
 		return fmt.Errorf("shutdown.timeout: %w", err)
 	}
 	tuneMemory()
-	n := &node{s: s, log: log, reg: prometheus.NewRegistry()}
+	n := &node{s: s, log: log, levels: all, reg: prometheus.NewRegistry()}
 	n.reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	defer func() { err = errors.Join(err, n.close(timeout)) }()
 	at := s.or("listeners", "")
@@ -153,7 +155,7 @@ func runNode(ctx context.Context, s *settings, withBroker, withWorker bool) (err
 func (n *node) runBroker(ctx context.Context, timeout time.Duration) error {
 	served := make(chan error, 1)
 	if n.ln != nil {
-		n.server = rest.NewMonitor(n.ln, n.broker.Health, n.reg, n.log)
+		n.server = rest.NewMonitor(n.ln, n.broker.Health, n.reg, n.log.With(levels.Key, "rest"))
 		go func() { served <- n.server.Serve() }()
 		n.log.Info("health and metrics are served", "address", "http://"+n.ln.Addr().String())
 	}
@@ -184,7 +186,7 @@ func (n *node) openBroker(ctx context.Context) error {
 	delete(set, "advertised.listeners")
 	b, err := broker.Open(broker.Config{
 		DataDir: n.s.or("data-dir", "penstock-data"), Listeners: listeners, AdvertisedListeners: advertised, Settings: set,
-	}, n.log, n.reg)
+	}, n.log.With(levels.Key, "broker"), n.reg)
 	if err != nil {
 		return err
 	}
@@ -197,7 +199,7 @@ func (n *node) runWorker(ctx context.Context, timeout time.Duration) error {
 	if props["plugin.path"] == "" {
 		props["plugin.path"] = defaultPluginPath()
 	}
-	opts := worker.Options{WorkerID: advertised(props, n.ln.Addr()), Version: version, Commit: commit(), Log: n.log, Registry: n.reg}
+	opts := worker.Options{WorkerID: advertised(props, n.ln.Addr()), Version: version, Commit: commit(), Log: n.log, Levels: n.levels, Registry: n.reg}
 	if n.broker != nil {
 		own := n.broker.AdvertisedAddr()
 		props["bootstrap.servers"] = own
@@ -212,7 +214,7 @@ func (n *node) runWorker(ctx context.Context, timeout time.Duration) error {
 	if n.worker, err = worker.New(cfg, opts); err != nil {
 		return err
 	}
-	n.server = rest.New(n.ln, n.worker, n.reg, n.log)
+	n.server = rest.New(n.ln, n.worker, n.reg, n.log.With(levels.Key, "rest"))
 	served := make(chan error, 1)
 	go func() { served <- n.server.Serve() }()
 	n.log.Info("REST interface is listening", "address", "http://"+n.ln.Addr().String(), "plugin.path", props["plugin.path"])

@@ -78,10 +78,10 @@ func TestUnknownKeysComeWithTheNearestKnown(t *testing.T) {
 }
 
 func TestLoggerNamesWhatIsWrong(t *testing.T) {
-	if _, err := logger("loud", "text"); err == nil || !strings.Contains(err.Error(), "log.level") {
+	if _, _, err := logger("loud", "text"); err == nil || !strings.Contains(err.Error(), "log.level") {
 		t.Error(err)
 	}
-	if _, err := logger("info", "xml"); err == nil || !strings.Contains(err.Error(), "log.format") {
+	if _, _, err := logger("info", "xml"); err == nil || !strings.Contains(err.Error(), "log.format") {
 		t.Error(err)
 	}
 }

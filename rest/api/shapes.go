@@ -215,6 +215,12 @@ type OffsetInfo struct {
 	Offset    json.RawMessage `json:"offset"`
 }
 
+// LoggerLevel is a logger's level. Modified is when it was changed last, Unix ms; null: not since the start.
+type LoggerLevel struct {
+	Level    string `json:"level"`
+	Modified *int64 `json:"last_modified"`
+}
+
 // Health answers GET /health and its two sisters for orchestrators.
 type Health struct {
 	Status  string `json:"status"` // healthy, starting, unhealthy

@@ -48,6 +48,8 @@ type Change struct {
 	Kind      ChangeKind
 	// IncludeTasks and OnlyFailed belong to RestartRequested.
 	IncludeTasks, OnlyFailed bool
+	// Logger and Level belong to LoggerSet, which is of no connector.
+	Logger, Level string
 }
 
 // ChangeKind is the kind of a Change.
@@ -61,6 +63,7 @@ const (
 	TargetChanged
 	RestartRequested
 	TasksFenced
+	LoggerSet
 )
 
 // Config is the config topic and its view. Safe for concurrent use.
@@ -248,6 +251,9 @@ func (c *Config) applyLocked(key string, value []byte) (Change, bool) {
 	}
 	if n, ok := strings.CutPrefix(key, "tasks-fencing-"); ok {
 		return c.applyFenced(n, value)
+	}
+	if n, ok := strings.CutPrefix(key, loggerPrefix); ok {
+		return applyLogger(c.log, n, value)
 	}
 	if key == sessionKey && value != nil {
 		if err := c.applySessionKey(value); err != nil {

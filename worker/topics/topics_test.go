@@ -155,6 +155,35 @@ func TestReadsWhatJavaWrites(t *testing.T) {
 	}
 }
 
+// TestLevelsAreAskedForOnce: a record of a logger's level counts for who runs when it comes, as in Kafka Connect.
+func TestLevelsAreAskedForOnce(t *testing.T) {
+	cl, ctx := clients(t), within(t)
+	told := make(chan Change, 10)
+	open := func() *Config {
+		t.Helper()
+		c, err := OpenConfig(ctx, cl, spec("configs", 1), quiet, func(ch Change) { told <- ch })
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		return c
+	}
+	c := open()
+	if err := c.PutLogger(ctx, "org.apache.kafka", "debug"); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(Change{Kind: LoggerSet, Logger: "org.apache.kafka", Level: "debug"}, <-told); d != "" {
+		t.Error(d)
+	}
+	open()
+	for _, value := range [][]byte{nil, []byte("{"), []byte(`{"level":5}`)} {
+		c.apply(&kgo.Record{Key: []byte("logger-cluster-x"), Value: value})
+	}
+	if len(told) > 0 {
+		t.Errorf("%+v was told", <-told)
+	}
+}
+
 func TestOffsetsKeepKeyBytes(t *testing.T) {
 	cl, ctx := clients(t), within(t)
 	o, err := OpenOffsets(ctx, cl, spec("offsets", 5), quiet)
