@@ -186,6 +186,16 @@ func (s *Server) offsets(c *gin.Context) {
 	answer(c, http.StatusOK, o)
 }
 
+func (s *Server) topics(c *gin.Context) {
+	name := param(c, "name")
+	topics, err := s.worker.Topics(name)
+	if err != nil {
+		failWith(c, err)
+		return
+	}
+	answer(c, http.StatusOK, map[string]api.TopicsInfo{name: {Topics: topics}})
+}
+
 func (s *Server) restart(c *gin.Context) {
 	includeTasks, err1 := flag(c, "includeTasks")
 	onlyFailed, err2 := flag(c, "onlyFailed")

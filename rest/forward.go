@@ -172,21 +172,16 @@ func unsettled(status int, body []byte) bool {
 	return status == http.StatusConflict && bytes.Contains(body, []byte(conflict)) || status == http.StatusServiceUnavailable
 }
 
-// putTasks is the call by which a worker hands a connector's tasks to the leader.
-func (s *Server) putTasks(c *gin.Context) {
-	body, err := io.ReadAll(c.Request.Body)
-	if err != nil {
-		failWith(c, api.Errorf(http.StatusRequestEntityTooLarge, "reading the request's body: %v", err))
-		return
+// signed is a call between workers, whose body is signed as it is.
+func (s *Server) signed(do func(context.Context, string, http.Header, []byte) error) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		body, err := io.ReadAll(c.Request.Body)
+		if err != nil {
+			failWith(c, api.Errorf(http.StatusRequestEntityTooLarge, "reading the request's body: %v", err))
+			return
+		}
+		s.empty(c, http.StatusNoContent, func(ctx context.Context, name string) error { return do(ctx, name, c.Request.Header, body) })
 	}
-	ctx, cancel := within(c, requestTimeout)
-	defer cancel()
-	if err := s.worker.PutTasks(ctx, param(c, "name"), c.Request.Header, body); err != nil {
-		failWith(c, err)
-		return
-	}
-	c.Status(http.StatusNoContent)
-	c.Writer.WriteHeaderNow()
 }
 
 // owner names who must answer a restart: the leader if it concerns more than one unit, else the unit's owner.

@@ -101,8 +101,8 @@ func TestAFollowerWaitsForTheGroup(t *testing.T) {
 	}
 }
 
-// TestTasksComeSigned: the call between workers is refused without the group's key.
-func TestTasksComeSigned(t *testing.T) {
+// TestCallsBetweenWorkersAreSigned: they are refused without the group's key.
+func TestCallsBetweenWorkersAreSigned(t *testing.T) {
 	key := peer.NewKey(time.Now())
 	body := `[{"a":"b"}]`
 	for name, tc := range map[string]struct {
@@ -117,12 +117,14 @@ func TestTasksComeSigned(t *testing.T) {
 		"another body":      {key, func(r *http.Request) { key.Sign(r.Header, []byte("[]")) }, 403},
 		"no key yet":        {peer.Key{}, func(r *http.Request) { key.Sign(r.Header, []byte(body)) }, 503},
 	} {
-		r := httptest.NewRequest("POST", "http://localhost"+escaped+"/tasks", strings.NewReader(body))
-		tc.sign(r)
-		rec := httptest.NewRecorder()
-		server(t, &node{ready: true, key: tc.key}).ServeHTTP(rec, r)
-		if rec.Code != tc.status {
-			t.Errorf("%s: %d %s, want %d", name, rec.Code, rec.Body, tc.status)
+		for method, verb := range map[string]string{"POST": "/tasks", "PUT": "/fence"} {
+			r := httptest.NewRequest(method, "http://localhost"+escaped+verb, strings.NewReader(body))
+			tc.sign(r)
+			rec := httptest.NewRecorder()
+			server(t, &node{ready: true, key: tc.key}).ServeHTTP(rec, r)
+			if rec.Code != tc.status {
+				t.Errorf("%s, %s: %d %s, want %d", verb, name, rec.Code, rec.Body, tc.status)
+			}
 		}
 	}
 }

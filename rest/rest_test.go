@@ -47,10 +47,22 @@ func (n *node) PutTasks(_ context.Context, _ string, h http.Header, body []byte)
 	return peer.Verify(n.key, n.key.Secret != nil, h, body)
 }
 
+func (n *node) Fence(ctx context.Context, name string, h http.Header, body []byte) error {
+	return n.PutTasks(ctx, name, h, body)
+}
+
 func (n *node) Ready() bool                          { return n.ready }
 func (n *node) Health(context.Context) (bool, error) { return n.started, n.sick }
 func (n *node) Connectors() []string                 { return []string{known, "no-status"} }
 func (n *node) Plugins(bool) []api.PluginInfo        { return []api.PluginInfo{{Class: "x", Type: "sink"}} }
+
+func (n *node) Topics(name string) ([]string, error) {
+	if name == known {
+		return []string{"a"}, nil
+	}
+	return []string{}, nil
+}
+func (n *node) ResetTopics(context.Context, string) error { return nil }
 
 func (n *node) Loggers() map[string]api.LoggerLevel {
 	return map[string]api.LoggerLevel{"root": {Level: "INFO"}}
@@ -223,6 +235,9 @@ func TestCodesAndBodies(t *testing.T) {
 		{"GET /connector-plugins?connectorsOnly=false", "", 200, `"class":"x"`},
 		{"GET /connector-plugins/x/config", "", 200, `[]`},
 		{"PUT /connector-plugins/x/config/validate", `{}`, 200, `"error_count":1`},
+		{"GET " + escaped + "/topics", "", 200, `{"a/b c":{"topics":["a"]}}`},
+		{"GET /connectors/none/topics", "", 200, `{"none":{"topics":[]}}`},
+		{"PUT " + escaped + "/topics/reset", "", 202, ""},
 		{"GET /admin/loggers/", "", 200, `{"root":{"level":"INFO","last_modified":null}}`},
 		{"GET /admin/loggers/worker.a%2Fb", "", 200, `{"level":"DEBUG","last_modified":5}`},
 		{"GET /admin/loggers/none", "", 404, "Logger none not found."},

@@ -24,12 +24,18 @@ type Worker interface {
 	CatchUp(ctx context.Context) error
 	// PutTasks is a call between workers: a connector's tasks, signed.
 	PutTasks(ctx context.Context, name string, h http.Header, body []byte) error
+	// Fence is another: to fence the producers of a source's earlier tasks.
+	Fence(ctx context.Context, name string, h http.Header, body []byte) error
 
 	Connectors() []string
 	Info(name string) (api.ConnectorInfo, error)
 	Status(name string) (api.StateInfo, error)
 	Tasks(name string) ([]api.TaskInfo, error)
 	Offsets(ctx context.Context, name string) (api.OffsetsInfo, error)
+
+	// Topics lists the topics a connector used; ResetTopics forgets them.
+	Topics(name string) ([]string, error)
+	ResetTopics(ctx context.Context, name string) error
 
 	Create(ctx context.Context, r api.CreateRequest) (api.ConnectorInfo, error)
 	PutConfig(ctx context.Context, name string, cfg api.Config) (info api.ConnectorInfo, created bool, err error)

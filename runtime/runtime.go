@@ -23,6 +23,7 @@ type Config struct {
 	Drain        time.Duration     // task.shutdown.graceful.timeout.ms
 	TopicsEnable bool              // topic.creation.enable
 	ExactlyOnce  bool              // exactly.once.source.support=enabled: source tasks write records and positions in transactions
+	Uses         Uses              // is told of the topics that tasks use; may be nil
 	Lease        func() error      // says why this worker may have lost its place in the group, nil while it is sure; may be nil
 }
 

@@ -26,6 +26,7 @@ type Config struct {
 	MaxDelay                      time.Duration // how long the work of a worker that crashed is kept for it
 	FlushInterval, Drain          time.Duration
 	TopicCreation                 bool
+	TopicTracking, TopicReset     bool
 	ExactlyOnce                   ExactlyOnce
 
 	Props map[string]string // all of it, for clients and converter defaults
@@ -89,6 +90,8 @@ func Keys() []connectapi.ConfigKey {
 			Doc: "Both are always offered and the broker picks one that all workers have; eager would stop everything for each change.", Importance: connectapi.Low,
 		},
 		key("topic.creation.enable", b, "true", "Whether source connectors' topic.creation.* keys take effect."),
+		key("topic.tracking.enable", b, "true", "Whether it is noted which topics a connector uses (GET /connectors/{c}/topics)."),
+		key("topic.tracking.allow.reset", b, "true", "Whether that may be forgotten by PUT /connectors/{c}/topics/reset."),
 	}...)
 }
 
@@ -114,6 +117,8 @@ func FromProps(props map[string]string) (Config, error) {
 		Props: maps.Clone(props),
 	}
 	c.TopicCreation, _ = v["topic.creation.enable"].(bool)
+	c.TopicTracking, _ = v["topic.tracking.enable"].(bool)
+	c.TopicReset, _ = v["topic.tracking.allow.reset"].(bool)
 	c.ExactlyOnce = ExactlyOnce(str("exactly.once.source.support"))
 	topic := func(prefix string, partitions int32) kafka.TopicSpec {
 		t := kafka.TopicSpec{Name: str(prefix + ".topic"), Partitions: partitions, Replication: int16(num(prefix + ".replication.factor")), Settings: map[string]string{}}

@@ -31,7 +31,6 @@ var ignored = map[string]string{
 	"offset.storage.file.filename":            "there is no standalone mode; positions are in a topic",
 	"config.providers":                        "references ${…} are not resolved yet",
 	"connector.client.config.override.policy": "connectors may override all client settings",
-	"topic.tracking.":                         "topics of connectors are not tracked yet",
 }
 
 // Ignored tells which given keys are Kafka Connect's and change nothing here, each with its reason.

@@ -215,6 +215,11 @@ type OffsetInfo struct {
 	Offset    json.RawMessage `json:"offset"`
 }
 
+// TopicsInfo is what GET /connectors/{c}/topics answers of the connector, by its name.
+type TopicsInfo struct {
+	Topics []string `json:"topics"`
+}
+
 // LoggerLevel is a logger's level. Modified is when it was changed last, Unix ms; null: not since the start.
 type LoggerLevel struct {
 	Level    string `json:"level"`

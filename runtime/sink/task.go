@@ -46,9 +46,10 @@ type Config struct {
 	Key, Value convert.Converter
 	Header     convert.HeaderConverter
 	Policy     *policy.Policy
-	DeadLetter *DeadLetter   // nil: none
-	Interval   time.Duration // between commits
-	Drain      time.Duration // for a clean stop
+	DeadLetter *DeadLetter        // nil: none
+	Interval   time.Duration      // between commits
+	Drain      time.Duration      // for a clean stop
+	Used       func(topic string) // is told of each topic that records come from; must not block
 	Metrics    *TaskMetrics
 	Log        *slog.Logger
 }
@@ -297,6 +298,7 @@ func (t *Task) send(ctx context.Context, batch *host.SinkBatch, fetches kgo.Fetc
 		}
 		note()
 		if n := len(p.Records); n > 0 {
+			t.Used(p.Topic)
 			t.reading()
 			t.Metrics.lag(p.Topic, p.Partition, p.HighWatermark-p.Records[n-1].Offset-1)
 		}

@@ -240,6 +240,7 @@ func (t *Task) produceExactly(ctx context.Context, x *transaction, row *connecta
 		switch {
 		case err == nil:
 			t.Metrics.written.Inc()
+			t.Used(r.Topic)
 		case ctx.Err() == nil:
 			t.fail(fencing(produceError(r, err)))
 		}

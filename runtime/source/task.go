@@ -49,8 +49,9 @@ type Config struct {
 	Key, Value convert.Converter
 	Header     convert.HeaderConverter
 	Policy     *policy.Policy
-	Interval   time.Duration // between commits of positions
-	Drain      time.Duration // for a clean stop
+	Interval   time.Duration      // between commits of positions
+	Drain      time.Duration      // for a clean stop
+	Used       func(topic string) // is told of the topic of each record that was acknowledged; must not block
 	Metrics    *TaskMetrics
 	Log        *slog.Logger
 }
@@ -233,6 +234,7 @@ func (t *Task) handle(ctx context.Context, b *host.SourceBatch) error {
 			return // never counted as safe: I1
 		}
 		t.Metrics.written.Inc()
+		t.Used(r.Topic)
 		entry.done()
 	}
 	rows := b.Rows()

@@ -30,7 +30,8 @@ type statusWriter struct {
 type unit struct {
 	connector string
 	task      int
-	all       bool // the connector and all its tasks: only to forget
+	all       bool   // the connector and all its tasks: only to forget
+	topic     string // one that the task uses: nothing else is told then
 }
 
 func newStatusWriter(store *topics.Statuses, workerID string, lease func() error, log *slog.Logger) *statusWriter {
@@ -62,6 +63,13 @@ func (w *statusWriter) put(s runtime.Status) {
 		st.Trace = &s.Trace
 	}
 	w.enqueue(unit{connector: s.Connector, task: s.Task}, st)
+	w.mu.Unlock()
+}
+
+// use takes a topic that a task uses; it never blocks.
+func (w *statusWriter) use(connector string, task int, topic string) {
+	w.mu.Lock()
+	w.enqueue(unit{connector: connector, task: task, topic: topic}, nil)
 	w.mu.Unlock()
 }
 
@@ -169,6 +177,12 @@ func (w *statusWriter) next() (u unit, st *topics.Status, ok, closed bool) {
 
 func (w *statusWriter) write(ctx context.Context, u unit, st *topics.Status) error {
 	switch {
+	case u.topic != "":
+		err := w.store.PutUse(ctx, u.connector, u.task, u.topic)
+		if err != nil {
+			w.store.NotNoted()
+		}
+		return err
 	case u.all:
 		return w.store.Forget(ctx, u.connector)
 	case st == nil:

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -35,11 +36,14 @@ type Statuses struct {
 	mu    sync.Mutex
 	conns map[string]Status
 	tasks map[string]map[int]Status
+	uses  map[string]map[string]struct{} // topics, by connector
+
+	forgotten atomic.Uint64
 }
 
 // OpenStatuses opens the status topic and reads it to its end.
 func OpenStatuses(ctx context.Context, clients *kafka.Clients, t kafka.TopicSpec, log *slog.Logger) (*Statuses, error) {
-	s := &Statuses{log: log, conns: map[string]Status{}, tasks: map[string]map[int]Status{}}
+	s := &Statuses{log: log, conns: map[string]Status{}, tasks: map[string]map[int]Status{}, uses: map[string]map[string]struct{}{}}
 	tab, err := table.Open(ctx, clients, table.Spec{Topic: t, Apply: s.apply}, log)
 	if err != nil {
 		return nil, err
@@ -77,7 +81,7 @@ func (s *Statuses) Tasks(name string) []TaskStatus {
 	return out
 }
 
-// Names lists every connector that has a status or a task with one.
+// Names lists every connector of which the topic knows something.
 func (s *Statuses) Names() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,6 +91,12 @@ func (s *Statuses) Names() []string {
 	}
 	for n := range s.tasks {
 		if _, ok := s.conns[n]; !ok {
+			out = append(out, n)
+		}
+	}
+	for n := range s.uses {
+		_, conn := s.conns[n]
+		if _, task := s.tasks[n]; !conn && !task {
 			out = append(out, n)
 		}
 	}
@@ -103,7 +113,7 @@ func (s *Statuses) PutTask(ctx context.Context, name string, id int, st Status) 
 	return s.tab.WriteApplied(ctx, table.Record{Key: taskKey(name, id), Value: encodeJSON(st)})
 }
 
-// Forget writes tombstones for a connector (all of its tasks too) or, with tasks given, for those alone.
+// Forget writes tombstones for a connector (all of its tasks and topics, too) or, with tasks given, for those alone.
 func (s *Statuses) Forget(ctx context.Context, name string, tasks ...int) error {
 	var rows []table.Record
 	if tasks == nil {
@@ -111,6 +121,9 @@ func (s *Statuses) Forget(ctx context.Context, name string, tasks ...int) error 
 			tasks = append(tasks, t.ID)
 		}
 		rows = append(rows, table.Record{Key: []byte("status-connector-" + name)})
+		for _, topic := range s.Uses(name) {
+			rows = append(rows, table.Record{Key: topicKey(name, topic)})
+		}
 	}
 	for _, id := range tasks {
 		rows = append(rows, table.Record{Key: taskKey(name, id)})
@@ -124,6 +137,10 @@ func taskKey(name string, id int) []byte {
 
 func (s *Statuses) apply(r *kgo.Record) {
 	key := string(r.Key)
+	if n, ok := strings.CutPrefix(key, topicPrefix); ok {
+		s.applyUse(n, r.Value)
+		return
+	}
 	var st Status
 	if r.Value != nil {
 		if err := json.Unmarshal(r.Value, &st); err != nil {
@@ -145,7 +162,7 @@ func (s *Statuses) apply(r *kgo.Record) {
 	n, ok := strings.CutPrefix(key, "status-task-")
 	i := strings.LastIndexByte(n, '-')
 	if !ok || i < 0 {
-		return // topic records and whatever newer workers write: I4
+		return // whatever newer workers write: I4
 	}
 	id, err := strconv.Atoi(n[i+1:])
 	if err != nil {

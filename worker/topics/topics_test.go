@@ -329,6 +329,55 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
+// TestUsedTopics reads and writes notes of topics as Kafka Connect does.
+func TestUsedTopics(t *testing.T) {
+	cl, ctx := clients(t), within(t)
+	s, err := OpenStatuses(ctx, cl, spec("status", 3), quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	uses := func(connector string, want ...string) {
+		t.Helper()
+		if d := cmp.Diff(append([]string{}, want...), s.Uses(connector)); d != "" {
+			t.Errorf("%s: %s", connector, d)
+		}
+	}
+	java := []table.Record{
+		record([]byte("status-topic-b:connector-c:connector-x"), `{"topic":{"name":"b","connector":"c:connector-x","task":0,"discoverTimestamp":1}}`),
+		record([]byte("status-topic-bad"), `{}`), record([]byte("status-topic-bad:connector-c"), `{`),
+	}
+	if err := s.tab.WriteApplied(ctx, java...); err != nil {
+		t.Fatal(err)
+	}
+	for _, topic := range []string{"t2", "t1", "t1"} {
+		if err := s.PutUse(ctx, "c", 3, topic); err != nil {
+			t.Fatal(err)
+		}
+	}
+	uses("c", "t1", "t2")
+	uses("c:connector-x", "b")
+	uses("none")
+	before := s.Forgotten()
+	if err := s.ForgetUses(ctx, "c"); err != nil {
+		t.Fatal(err)
+	}
+	if uses("c"); s.Forgotten() == before {
+		t.Error("nobody is told that topics are forgotten")
+	}
+	if names := s.Names(); len(names) != 1 || names[0] != "c:connector-x" {
+		t.Errorf("names are %q", names)
+	}
+	if err := s.Forget(ctx, "c:connector-x"); err != nil {
+		t.Fatal(err)
+	}
+	uses("c:connector-x")
+	got := string(encodeJSON(topicRecord{topicUse{Name: "a", Connector: "<c>", Task: 1, Discovered: 5}}))
+	if got != `{"topic":{"name":"a","connector":"<c>","task":1,"discoverTimestamp":5}}` {
+		t.Error(got)
+	}
+}
+
 func record(key []byte, value string) table.Record {
 	return table.Record{Key: key, Value: []byte(value)}
 }
