@@ -419,6 +419,23 @@ func (s *stage) committed(n int) []string {
 	return out
 }
 
+// A plugin closes when all it sent is acknowledged: a stop ends a transaction whose interval is not over.
+func TestAStopEndsTheTransaction(t *testing.T) {
+	s := newStageWith(t, true)
+	file := filepath.Join(t.TempDir(), "in.txt")
+	appendLines(t, file, "one", "two", "three")
+	cfg := fileSource(file)
+	cfg["transaction.boundary"], cfg["transaction.boundary.interval.ms"] = "interval", "600000"
+	r := s.rt.Runner("src", s.callbacks())
+	defer r.Close()
+	s.run(r, cfg)
+	s.lines(3) // written, and not committed
+	r.Set(Desired{Config: cfg, Target: OnStop, RunConnector: true})
+	if got := s.committed(3); !slices.Equal(got, []string{"one", "two", "three"}) {
+		t.Fatalf("after the stop %q is committed", got)
+	}
+}
+
 // TestAFailedTaskIsStartedAgainByItself: what is missing outside fails a task, which says when it is tried next, until it is
 // there; after as many times as allowed it stays failed.
 func TestAFailedTaskIsStartedAgainByItself(t *testing.T) {

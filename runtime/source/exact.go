@@ -69,11 +69,14 @@ func (t *Task) exactly(ctx, work context.Context) error {
 }
 
 func (t *Task) transactions(ctx, work context.Context, x *transaction) error {
+	running, cancel := context.WithCancel(work) // ends with ctx, too: what waits for a batch then looks around
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
 	for {
 		if err := t.pauseExactly(ctx, work, x); err != nil {
 			return err
 		}
-		b, err := t.recvUntilDue(ctx, work, x)
+		b, err := t.recvUntilDue(ctx, work, running, x)
 		var said *connectapi.Error
 		switch {
 		case errors.As(err, &said) && said.Kind == connectapi.EndOfInput:
@@ -86,6 +89,11 @@ func (t *Task) transactions(ctx, work context.Context, x *transaction) error {
 			return t.commitExactly(work, x)
 		case err != nil:
 			return err
+		case b == nil && ctx.Err() != nil:
+			if done, err := t.settleExactly(work, x); done || err != nil {
+				return err
+			}
+			continue
 		case b == nil: // the interval is over
 			if err := t.commitExactly(work, x); err != nil {
 				return err
@@ -115,19 +123,38 @@ func (t *Task) pauseExactly(ctx, work context.Context, x *transaction) error {
 	return nil
 }
 
-// recvUntilDue gives the next batch, or nil when a transaction of the interval boundary is due first.
-func (t *Task) recvUntilDue(ctx, work context.Context, x *transaction) (*host.SourceBatch, error) {
+// drainIdle is how long a plugin that was told to stop sends nothing until it is taken to wait for acknowledgements.
+const drainIdle = 100 * time.Millisecond
+
+// settleExactly ends what a stopping task has open, so that its plugin, which closes when all it sent is acknowledged, can. What
+// must not be committed here, since no position covers it or the connector did not end it, is given up: then the task is done.
+func (t *Task) settleExactly(work context.Context, x *transaction) (done bool, err error) {
+	if x.something() && (t.Exact.Boundary != ConnectorBoundary || !x.open) {
+		return false, t.commitExactly(work, x)
+	}
+	if !x.open && x.batch > 0 {
+		_ = t.stream.Ack(x.batch, nil) // a broken stream shows in Recv
+	}
+	return x.open, nil
+}
+
+// recvUntilDue gives the next batch, or nil when a transaction of the interval boundary is due first, or when a stopping plugin
+// sends nothing more.
+func (t *Task) recvUntilDue(ctx, work, running context.Context, x *transaction) (*host.SourceBatch, error) {
 	due := t.Exact.Boundary == IntervalBoundary && x.something()
 	if t.Exact.Boundary == ConnectorBoundary && !x.open && len(x.order) > 0 { // positions alone wait for no mark
 		due = true
 	}
-	if !due || ctx.Err() != nil {
-		return t.stream.Recv(work)
+	until, cancel := running, func() {}
+	switch {
+	case ctx.Err() != nil:
+		until, cancel = context.WithTimeout(work, drainIdle)
+	case due:
+		until, cancel = context.WithDeadline(running, x.last.Add(t.exactInterval()))
 	}
-	until, cancel := context.WithDeadline(work, x.last.Add(t.exactInterval()))
 	defer cancel()
 	b, err := t.stream.Recv(until)
-	if err != nil && work.Err() == nil && until.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
+	if err != nil && work.Err() == nil && until.Err() != nil && errors.Is(err, until.Err()) {
 		return nil, nil
 	}
 	return b, err
