@@ -327,6 +327,8 @@ func (t *sink) flush(all bool) error {
 		if err != nil {
 			return &taskFailure{err}
 		}
+		o = maps.Clone(o)
+		maps.DeleteFunc(o, func(tp connectapi.TopicPartition, _ int64) bool { _, ours := t.next[tp]; return !ours })
 	}
 	if err := t.durable(o); err != nil {
 		return err

@@ -42,3 +42,18 @@ func TestMovable(t *testing.T) {
 		})
 	}
 }
+
+// TestDurableOfWhatIsGone proves that a plugin that still speaks of a partition's earlier stay sets no group back.
+func TestDurableOfWhatIsGone(t *testing.T) {
+	mine, gone, back := connectapi.TopicPartition{Topic: "t"}, connectapi.TopicPartition{Topic: "t", Partition: 1}, connectapi.TopicPartition{Topic: "t", Partition: 2}
+	task := &Task{ours: connectapi.Offsets{}, durable: connectapi.Offsets{}, sent: connectapi.Offsets{}, read: connectapi.Offsets{}, committed: connectapi.Offsets{}}
+	task.begin(connectapi.Offsets{mine: -1, back: 90})
+	task.noteDurable(connectapi.Offsets{mine: 5, gone: 70, back: 40})
+	if got, want := task.movable(), (connectapi.Offsets{mine: 5}); !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	task.noteDurable(connectapi.Offsets{back: 91})
+	if got, want := task.movable(), (connectapi.Offsets{mine: 5, back: 91}); !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

@@ -82,6 +82,25 @@ func (t *Task) commit(ctx context.Context) error {
 	return nil
 }
 
+// begin notes where reading begins in partitions that have come, or where it goes on after a seek.
+func (t *Task) begin(from connectapi.Offsets) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	maps.Copy(t.ours, from)
+}
+
+// noteDurable takes in what the plugin calls durable. It may still speak of a partition that another task has read on in since,
+// or of how far an earlier stay of the partition came: committing that would set the group back.
+func (t *Task) noteDurable(offsets connectapi.Offsets) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for tp, o := range offsets {
+		if from, ours := t.ours[tp]; ours && o >= from {
+			t.durable[tp] = o
+		}
+	}
+}
+
 // movable gives the offsets that may be committed and are not yet: what the plugin called durable (I1), and, where all that
 // it was handed is durable, also what was read behind that and dropped or passed over.
 func (t *Task) movable() connectapi.Offsets {

@@ -30,11 +30,7 @@ func (t *Task) events(ctx context.Context) error {
 		}
 		switch e := ev.(type) {
 		case *host.Durable:
-			t.mu.Lock()
-			for tp, o := range e.Offsets {
-				t.durable[tp] = o
-			}
-			t.mu.Unlock()
+			t.noteDurable(e.Offsets)
 		case *host.Failed:
 			if err := t.recordFailed(ctx, e); err != nil {
 				t.fail(err)
@@ -103,6 +99,7 @@ func (t *Task) onAssigned(ctx context.Context, offsets map[string]map[int32]kgo.
 		}
 		return offsets, err
 	}
+	t.begin(from)
 	for tp, o := range from {
 		if was, asked := at[tp]; asked && o >= 0 && o != was {
 			offsets[tp.Topic][tp.Partition] = kgo.NewOffset().At(o)
@@ -160,6 +157,7 @@ func (t *Task) release(ctx context.Context, gone map[string][]int32, tell func([
 			tp := connectapi.TopicPartition{Topic: topic, Partition: p}
 			tps = append(tps, tp)
 			t.forget(tp)
+			delete(t.ours, tp)
 		}
 	}
 	t.mu.Unlock()

@@ -70,6 +70,7 @@ type Task struct {
 	commitRq chan struct{}
 
 	mu        sync.Mutex
+	ours      connectapi.Offsets // the partitions this task has, with where it began to read; below 0: nothing was committed
 	durable   connectapi.Offsets // called durable by the plugin
 	sent      connectapi.Offsets // behind the last record handed to the plugin
 	read      connectapi.Offsets // behind the last record read; what lies after sent was dropped or passed over
@@ -99,7 +100,7 @@ func Open(ctx context.Context, c Config, gate Gate) (*Task, error) {
 	t := &Task{
 		Config: c, gate: gate, flushed: make(chan struct{}, 1), assigned: make(chan *host.Assigned, 1), revoked: make(chan struct{}, 1),
 		seeks: make(chan connectapi.Offsets, 1), commitRq: make(chan struct{}, 1), failed: make(chan struct{}), begun: make(chan struct{}),
-		durable: connectapi.Offsets{}, sent: connectapi.Offsets{}, read: connectapi.Offsets{}, committed: connectapi.Offsets{}, routes: map[routeKey]*connectapi.Route{},
+		ours: connectapi.Offsets{}, durable: connectapi.Offsets{}, sent: connectapi.Offsets{}, read: connectapi.Offsets{}, committed: connectapi.Offsets{}, routes: map[routeKey]*connectapi.Route{},
 	}
 	var err error
 	t.stream, err = c.Process.OpenSink(ctx, host.SinkOptions{Connector: c.Plugin, Task: c.Task, Config: c.Props})
@@ -351,6 +352,7 @@ func (t *Task) seek(ctx context.Context, to connectapi.Offsets) error {
 	}
 	t.mu.Unlock()
 	t.client.SetOffsets(set)
-	_, err := t.assign(ctx, to)
+	from, err := t.assign(ctx, to)
+	t.begin(from)
 	return err
 }
