@@ -364,9 +364,14 @@ func (n *Runner) tell(st Status) {
 
 func sameConfig(a, b map[string]string) bool { return maps.Equal(a, b) }
 
-// Settled waits until nothing runs that is not desired any more, or the runner has been closed.
+// Settled waits until nothing runs that is not desired any more, or not with its configuration; of a runner that is being
+// closed, until it has ended.
 func (n *Runner) Settled() {
 	for {
+		if n.ctx.Err() != nil {
+			<-n.done
+			return
+		}
 		settled := make(chan (<-chan struct{}), 1)
 		select {
 		case n.results <- func() { settled <- n.unsettled() }:
@@ -390,11 +395,11 @@ func (n *Runner) Settled() {
 	}
 }
 
-// unsettled gives a channel that is closed when one of the unwanted tasks ends; nil when there is none.
+// unsettled gives a channel that is closed when one of the tasks that must end has; nil when there is none.
 func (n *Runner) unsettled() <-chan struct{} {
 	d := n.get()
 	for id, t := range n.tasks {
-		if _, wanted := d.Tasks[id]; !t.ended && (!wanted || d.Target == OnStop) {
+		if spec, wanted := d.Tasks[id]; !t.ended && (!wanted || d.Target == OnStop || !spec.same(t.spec)) {
 			t.stop()
 			return t.gone
 		}

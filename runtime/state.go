@@ -40,6 +40,13 @@ type Status struct {
 type TaskSpec struct {
 	Connector map[string]string
 	Task      map[string]string
+	// Wait holds its start back: what ran before it, elsewhere too, has not stopped yet. A task that runs with the same
+	// configuration runs on.
+	Wait bool
+}
+
+func (s TaskSpec) same(o TaskSpec) bool {
+	return sameConfig(s.Task, o.Task) && sameConfig(s.Connector, o.Connector)
 }
 
 // Desired is all that should run of one connector on this node.

@@ -40,7 +40,7 @@ func (t *task) stop() {
 func (n *Runner) stopUnwanted(d Desired) {
 	for id, t := range n.tasks {
 		spec, wanted := d.Tasks[id]
-		if wanted && d.Target != OnStop && sameConfig(spec.Task, t.spec.Task) && sameConfig(spec.Connector, t.spec.Connector) {
+		if wanted && d.Target != OnStop && spec.same(t.spec) {
 			t.again = t.again || t.leaving && !t.ended // wanted again while it still drains
 			continue
 		}
@@ -70,7 +70,7 @@ func (n *Runner) stopUnwanted(d Desired) {
 // until it is asked for again or its automatic restart is due; one whose process died is started with the new process.
 func (n *Runner) startMissing(d Desired) {
 	for id, spec := range d.Tasks {
-		if spec.Connector["connector.class"] != n.class {
+		if spec.Wait || spec.Connector["connector.class"] != n.class {
 			continue
 		}
 		if t, ok := n.tasks[id]; ok {

@@ -86,7 +86,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer stores.close()
 	member, err := group.New(group.Config{
 		Group: w.cfg.Group, URL: "http://" + w.opts.WorkerID + "/", SessionTimeout: w.cfg.Session, Heartbeat: w.cfg.Heartbeat,
-		RebalanceTimeout: w.cfg.Rebalance, MaxDelay: w.cfg.MaxDelay, View: view{stores.configs, w.Herder}, OnAssigned: w.OnAssigned, OnLost: w.OnLost,
+		RebalanceTimeout: w.cfg.Rebalance, MaxDelay: w.cfg.MaxDelay, View: view{stores.configs, w.Herder}, BeforeJoin: w.BeforeJoin, OnAssigned: w.OnAssigned, OnLost: w.OnLost,
 	}, w.clients, w.logger("worker.group"))
 	if err != nil {
 		return err

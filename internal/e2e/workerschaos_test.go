@@ -454,12 +454,33 @@ func (c *chaos) awaitSinks(t *testing.T, have seen) {
 				break
 			}
 			if time.Now().After(deadline) {
-				t.Errorf("%s has not committed the ends of its topics: %s", sinkName(i), strings.Join(behind, ", "))
+				t.Errorf("%s has not committed the ends of its topics: %s; its group: %s", sinkName(i), strings.Join(behind, ", "),
+					described(t, adm, "connect-"+sinkName(i)))
 				return
 			}
 			time.Sleep(100 * time.Millisecond)
 		}
 	}
+}
+
+// described tells who has which partitions in a consumer group.
+func described(t *testing.T, adm *kadm.Client, group string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	all, err := adm.DescribeGroups(ctx, group)
+	if err != nil {
+		return err.Error()
+	}
+	g := all[group]
+	text := g.State
+	for _, m := range g.Members {
+		text += "; " + m.MemberID + ": "
+		if a, ok := m.Assigned.AsConsumer(); ok {
+			text += fmt.Sprint(a.Topics)
+		}
+	}
+	return text
 }
 
 // leave deletes all connectors, and looks at what the worker that lived through all of it holds, and at what is left when the

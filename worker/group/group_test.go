@@ -27,6 +27,8 @@ func TestWireGolden(t *testing.T) {
 	a := assignment{Leader: "w-1", LeaderURL: m.URL, ConfigOffset: 42, Assigned: m.Current, Revoked: []assign.Unit{{Connector: "c", Task: 1}}}
 	got := hex.EncodeToString(m.encode(versionSessioned)) + "\n" + hex.EncodeToString(metadata{URL: "u"}.encode(versionCompatible)) + "\n" +
 		hex.EncodeToString(a.encode(versionSessioned)) + "\n"
+	a.Stable = 41
+	got += hex.EncodeToString(a.encode(versionSessioned)) + "\n"
 	if *update {
 		if err := os.WriteFile("testdata/wire.hex", []byte(got), 0o644); err != nil {
 			t.Fatal(err)
@@ -86,6 +88,7 @@ func start(t *testing.T, cl *kafka.Clients, v *view, url string) *worker {
 	w := &worker{held: map[assign.Unit]bool{}, change: make(chan struct{}, 100), done: make(chan struct{})}
 	m, err := New(Config{
 		Group: "workers", URL: url, SessionTimeout: 6 * time.Second, Heartbeat: 50 * time.Millisecond, RebalanceTimeout: 5 * time.Second, View: v,
+		BeforeJoin: func(context.Context) int64 { return v.Offset() },
 		OnAssigned: func(_ context.Context, a Assigned) {
 			w.mu.Lock()
 			for _, u := range a.Revoke {

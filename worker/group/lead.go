@@ -3,6 +3,7 @@ package group
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -18,14 +19,14 @@ func (m *Member) lead(ctx context.Context, join *kmsg.JoinGroupResponse) ([]kmsg
 		version = versionSessioned
 	}
 	current, urls := map[string][]assign.Unit{}, map[string]string{}
-	var highest int64
+	highest, stable := int64(0), int64(math.MaxInt64)
 	for _, j := range join.Members {
 		meta, err := decodeMetadata(j.ProtocolMetadata)
 		if err != nil {
 			return nil, fmt.Errorf("member %s: %w", j.MemberID, err)
 		}
 		current[j.MemberID], urls[j.MemberID] = meta.Current, meta.URL
-		highest = max(highest, meta.ConfigOffset)
+		highest, stable = max(highest, meta.ConfigOffset), min(stable, meta.ConfigOffset)
 	}
 	if m.cfg.View.Offset() < highest {
 		if err := m.cfg.View.ReadToEnd(ctx); err != nil {
@@ -57,6 +58,7 @@ func (m *Member) lead(ctx context.Context, join *kmsg.JoinGroupResponse) ([]kmsg
 		ga.MemberAssignment = assignment{
 			Error: code, Leader: m.id, LeaderURL: m.cfg.URL, ConfigOffset: offset,
 			Assigned: plans[id].Add, Revoked: plans[id].Revoke, DelayMs: int32(delay.Milliseconds()),
+			Stable: stable,
 		}.encode(version)
 		out = append(out, ga)
 	}

@@ -39,7 +39,9 @@ type Assigned struct {
 	Leader       bool
 	LeaderURL    string
 	ConfigOffset int64
-	Add, Revoke  []assign.Unit
+	// Stable is the config offset at which every member had stopped what was not to run any more when it joined.
+	Stable      int64
+	Add, Revoke []assign.Unit
 	// Owners is who runs each unit when the round is over, by advertised URL; the leader alone knows it.
 	Owners map[assign.Unit]string
 }
@@ -53,6 +55,9 @@ type Config struct {
 	RebalanceTimeout time.Duration
 	MaxDelay         time.Duration // how long the work of a worker that crashed is kept for it
 	View             View
+	// BeforeJoin brings this worker up to the present configuration, waits until what must not run by it has stopped, and gives
+	// the config offset that holds for. When ctx ends first, it is the one before.
+	BeforeJoin func(ctx context.Context) (offset int64)
 	// OnAssigned stops what is revoked before it returns; starting may go on behind it.
 	OnAssigned func(ctx context.Context, a Assigned)
 	// OnLost stops everything: another worker may already run it.
@@ -147,7 +152,7 @@ func (m *Member) round(ctx context.Context) error {
 	m.placed = true
 	m.cfg.OnAssigned(ctx, Assigned{
 		Generation: m.generation, MemberID: m.id, Leader: a.Leader == m.id, LeaderURL: a.LeaderURL,
-		ConfigOffset: a.ConfigOffset, Add: a.Assigned, Revoke: a.Revoked, Owners: m.owners,
+		ConfigOffset: a.ConfigOffset, Stable: a.Stable, Add: a.Assigned, Revoke: a.Revoked, Owners: m.owners,
 	})
 	if len(a.Revoked) > 0 {
 		m.Rejoin() // what we gave up is handed out in the next round, at once
@@ -159,7 +164,6 @@ func (m *Member) round(ctx context.Context) error {
 // longer than that, but then the coordinator goes on answering heartbeats.
 func (m *Member) enter(ctx context.Context) (assignment, error) {
 	m.drain()
-	m.lease.join()
 	try, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	type result struct {
@@ -168,7 +172,11 @@ func (m *Member) enter(ctx context.Context) (assignment, error) {
 	}
 	done := make(chan result, 1)
 	go func() {
-		join, err := m.join(try)
+		prepare, ready := context.WithTimeout(try, m.cfg.RebalanceTimeout/2)
+		offset := m.cfg.BeforeJoin(prepare)
+		ready()
+		m.lease.join()
+		join, err := m.join(try, offset)
 		if err != nil {
 			done <- result{err: err}
 			return
@@ -256,9 +264,9 @@ func (m *Member) lose(ctx context.Context, why error) {
 	}
 }
 
-func (m *Member) join(ctx context.Context) (*kmsg.JoinGroupResponse, error) {
+func (m *Member) join(ctx context.Context, offset int64) (*kmsg.JoinGroupResponse, error) {
 	for {
-		meta := metadata{URL: m.cfg.URL, ConfigOffset: m.cfg.View.Offset(), Current: m.running}
+		meta := metadata{URL: m.cfg.URL, ConfigOffset: offset, Current: m.running}
 		req := kmsg.NewPtrJoinGroupRequest()
 		req.Group, req.MemberID, req.ProtocolType = m.cfg.Group, m.id, "connect"
 		req.SessionTimeoutMillis = int32(m.cfg.SessionTimeout.Milliseconds())

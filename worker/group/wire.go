@@ -13,6 +13,10 @@ import (
 //	metadata v1, v2:   int16 version, string url, int64 config offset, nullable bytes assignment
 //	assignment v1, v2: int16 version, int16 error, string leader, string leader url, int64 config offset,
 //	                   array of {string connector, array of int32 tasks}, nullable array of the same revoked, int32 delay ms
+//	                   [, int64 stable offset]
+//
+// The stable offset is ours, and behind what Java's decoder reads: all members had stopped what was not to run at that config
+// offset when they joined. Without it that is taken to be the config offset.
 //
 // Task -1 is the connector itself. The assignment inside the metadata is all that a member runs.
 const (
@@ -40,6 +44,7 @@ type assignment struct {
 	Assigned     []assign.Unit
 	Revoked      []assign.Unit
 	DelayMs      int32
+	Stable       int64
 }
 
 func (m metadata) encode(version int16) []byte {
@@ -66,7 +71,11 @@ func (a assignment) encode(version int16) []byte {
 	} else {
 		b = appendUnits(b, a.Revoked)
 	}
-	return binary.BigEndian.AppendUint32(b, uint32(a.DelayMs))
+	b = binary.BigEndian.AppendUint32(b, uint32(a.DelayMs))
+	if a.Stable > 0 {
+		b = binary.BigEndian.AppendUint64(b, uint64(a.Stable))
+	}
+	return b
 }
 
 func appendString(b []byte, s string) []byte {
@@ -185,6 +194,9 @@ func decodeAssignment(b []byte) (assignment, error) {
 	if version >= versionCompatible {
 		a.Revoked = r.units()
 		a.DelayMs = r.int32()
+	}
+	if a.Stable = a.ConfigOffset; len(r.b) >= 8 {
+		a.Stable = r.int64()
 	}
 	if r.err != nil {
 		return a, fmt.Errorf("decoding an assignment of %d bytes: %w", len(b), r.err)

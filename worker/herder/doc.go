@@ -10,4 +10,5 @@
 //	I2  A unit runs here only while the group's last assignment gives it to this node.
 //	I3  Configuration is written by one writer at a time, after validation; a second create of a name is refused.
 //	I4  States are written in order per unit, the newest winning; a slow status topic never slows the decisions.
+//	I5  Tasks start after a round that every worker joined when those of the set before had stopped there (see settle.go).
 package herder

@@ -2,6 +2,7 @@ package herder
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,15 +21,20 @@ func (h *Herder) mayStart(k topics.Connector) bool {
 	return !h.ExactlyOnce || !k.FencingPending || h.typeOf(k.Config) == "sink"
 }
 
-// fencePending fences what is due, off the loop; the leader does it, for all connectors after a round and for one after its
-// tasks were committed.
+// fenceDue tells that the producers of a connector's earlier tasks are to be fenced: these tasks have stopped, where they still
+// had a worker, and there are others to start.
+func (h *Herder) fenceDue(k topics.Connector) bool {
+	return k.FencingPending && len(k.Tasks) > 0 && !h.waits(k) && h.typeOf(k.Config) != "sink"
+}
+
+// fencePending fences what is due, off the loop; the leader does it after a round.
 func (h *Herder) fencePending(names ...string) {
 	if !h.ExactlyOnce {
 		return
 	}
 	var due []string
 	for _, n := range names {
-		if k, ok := h.Configs.Get(n); ok && k.FencingPending && !h.fencing[n] && h.typeOf(k.Config) != "sink" {
+		if k, ok := h.Configs.Get(n); ok && !h.fencing[n] && h.fenceDue(k) {
 			due = append(due, n)
 			h.fencing[n] = true
 		}
@@ -50,7 +56,7 @@ func (h *Herder) fence(name string) {
 			return // the new leader's business
 		}
 		k, ok := h.Configs.Get(name)
-		if !ok || !k.FencingPending {
+		if !ok || !h.fenceDue(k) {
 			return
 		}
 		ctx, cancel := context.WithTimeout(h.runCtx, publishTimeout)
@@ -99,7 +105,7 @@ func (h *Herder) fenceOne(ctx context.Context, id string) error {
 		if err == nil {
 			return nil
 		}
-		if !kerr.IsRetriable(err) {
+		if !kerr.IsRetriable(err) && !errors.Is(err, kerr.ConcurrentTransactions) {
 			return fmt.Errorf("fencing the transactional id %s: %w", id, err)
 		}
 		select { // its transaction is being aborted

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -53,8 +54,10 @@ type Herder struct {
 	// Of the loop's goroutine alone (I1):
 	owned   map[assign.Unit]bool
 	runners map[string]*runtime.Runner
-	closing map[string]int    // runners being closed, by connector
-	weights map[string]string // of connectors' tasks, as configured when last looked at
+	closing map[*runtime.Runner]string // those being closed, of which connector
+	changed map[string]bool            // whose tasks were committed, or that were deleted, since the last round was joined
+	waiting map[string]bool            // that have tasks here which wait for a round
+	weights map[string]string          // of connectors' tasks, as configured when last looked at
 	fencing map[string]bool
 	splits  map[string]*split // of connectors that run here
 
@@ -62,6 +65,7 @@ type Herder struct {
 	started    bool
 	lost       error
 	generation int32
+	stable     int64 // config offset, see settle.go
 	place      place
 	term       int // counts the rounds after which this node led
 	fencedTerm int // the one in which another took the right to write
@@ -71,7 +75,8 @@ type Herder struct {
 func New(log *slog.Logger) *Herder {
 	return &Herder{
 		events: make(chan func(), 256), peers: peer.NewClient(), stopped: make(chan struct{}), rejoin: func() {},
-		owned: map[assign.Unit]bool{}, runners: map[string]*runtime.Runner{}, closing: map[string]int{}, fencedTerm: -1, fencing: map[string]bool{}, weights: map[string]string{}, splits: map[string]*split{},
+		owned: map[assign.Unit]bool{}, runners: map[string]*runtime.Runner{}, closing: map[*runtime.Runner]string{}, changed: map[string]bool{}, waiting: map[string]bool{},
+		fencedTerm: -1, fencing: map[string]bool{}, weights: map[string]string{}, splits: map[string]*split{},
 		Config: Config{Log: log},
 	}
 }
@@ -129,11 +134,9 @@ func (h *Herder) Changed(c topics.Change) {
 				h.rejoin() // new, or another's: a round tells
 			}
 		case topics.TasksCommitted:
+			h.changed[c.Connector] = true
 			h.align(c.Connector)
-			if h.leads() {
-				h.fencePending(c.Connector)
-			}
-			if h.unitsDiffer(c.Connector) {
+			if h.waiting[c.Connector] || h.unitsDiffer(c.Connector) {
 				h.rejoin()
 			}
 		default:
@@ -186,12 +189,13 @@ func (h *Herder) OnAssigned(ctx context.Context, a group.Assigned) {
 			h.term++
 		}
 		h.generation = max(a.Generation, h.Statuses.HighestGeneration())
+		h.stable = max(h.stable, a.Stable)
 		h.status.joined(h.generation)
 		h.mu.Unlock()
-		touched := map[string]bool{}
+		touched, revoked := map[string]bool{}, map[string]bool{}
 		for _, u := range a.Revoke {
 			delete(h.owned, u)
-			touched[u.Connector] = true
+			touched[u.Connector], revoked[u.Connector] = true, true
 		}
 		for _, u := range a.Add {
 			h.owned[u] = true
@@ -200,6 +204,9 @@ func (h *Herder) OnAssigned(ctx context.Context, a group.Assigned) {
 		for name := range touched {
 			h.align(name)
 		}
+		if h.startWaiting() {
+			time.AfterFunc(waitAgain, h.rejoin)
+		}
 		h.forgetGone(a.Leader)
 		if !a.Leader {
 			go h.unlead()
@@ -207,7 +214,7 @@ func (h *Herder) OnAssigned(ctx context.Context, a group.Assigned) {
 			h.renewKey()
 			h.fencePending(h.Configs.Names()...)
 		}
-		h.settle(a.Revoke, done)
+		h.settle(revoked, done)
 	})
 	select {
 	case <-done:
@@ -215,24 +222,6 @@ func (h *Herder) OnAssigned(ctx context.Context, a group.Assigned) {
 	case <-h.stopped:
 	}
 	h.Log.Debug("took part in a round of the worker group", "generation", a.Generation, "leader", a.Leader, "added", len(a.Add), "revoked", len(a.Revoke))
-}
-
-// settle closes done when the revoked units have stopped, off the loop.
-func (h *Herder) settle(revoked []assign.Unit, done chan struct{}) {
-	var wait []*runtime.Runner
-	seen := map[string]bool{}
-	for _, u := range revoked {
-		if r := h.runners[u.Connector]; r != nil && !seen[u.Connector] {
-			seen[u.Connector] = true
-			wait = append(wait, r)
-		}
-	}
-	go func() {
-		for _, r := range wait {
-			r.Settled()
-		}
-		close(done)
-	}()
 }
 
 // OnLost stops everything: another node may run it already.
@@ -245,9 +234,9 @@ func (h *Herder) OnLost(_ context.Context, why error) {
 		h.mu.Unlock()
 		h.status.lost()
 		go h.unlead()
-		var revoked []assign.Unit
+		revoked := map[string]bool{}
 		for u := range h.owned {
-			revoked = append(revoked, u)
+			revoked[u.Connector] = true
 		}
 		clear(h.owned)
 		for name := range h.runners {
@@ -268,9 +257,13 @@ func (h *Herder) align(name string) {
 	d := runtime.Desired{Config: k.Config, Target: runtime.Target(k.Target), Tasks: map[int]runtime.TaskSpec{}}
 	if ok {
 		d.RunConnector = h.owned[assign.Unit{Connector: name, Task: assign.ConnectorUnit}]
+		wait := h.waits(k)
 		for i, t := range k.Tasks {
 			if h.owned[assign.Unit{Connector: name, Task: int32(i)}] && h.mayStart(k) {
-				d.Tasks[i] = runtime.TaskSpec{Connector: k.Applied, Task: t}
+				d.Tasks[i] = runtime.TaskSpec{Connector: k.Applied, Task: t, Wait: wait}
+				if wait {
+					h.waiting[name] = true
+				}
 			}
 		}
 	}
@@ -279,7 +272,7 @@ func (h *Herder) align(name string) {
 		if h.runCtx.Err() != nil {
 			return // the node stops: a round that comes now finds it going
 		}
-		if h.closing[name] > 0 {
+		if h.closes(name) {
 			return // an earlier life of the name still drains; closed aligns again
 		}
 		if !d.RunConnector && len(d.Tasks) == 0 {
@@ -297,25 +290,38 @@ func (h *Herder) removed(name string) {
 	r := h.runners[name]
 	delete(h.runners, name)
 	delete(h.splits, name)
-	h.closing[name]++
-	go func() {
-		if r != nil {
-			r.Close()
-		}
+	h.changed[name] = true
+	if r == nil {
 		if owned {
 			h.status.forget(name)
 		}
-		h.events <- func() { h.closed(name) } // Run takes it: it waits for all closings
+		return
+	}
+	h.closing[r] = name
+	go func() {
+		r.Close()
+		if owned {
+			h.status.forget(name)
+		}
+		h.events <- func() { h.closed(r, name) } // Run takes it: it waits for all closings
 	}()
 }
 
-// closed takes the end of a runner in; the name may have been made again meanwhile.
-func (h *Herder) closed(name string) {
-	if h.closing[name]--; h.closing[name] == 0 {
-		delete(h.closing, name)
-		if h.runCtx.Err() == nil {
-			h.align(name)
+// closes tells that an earlier life of a connector still drains here.
+func (h *Herder) closes(name string) bool {
+	for _, n := range h.closing {
+		if n == name {
+			return true
 		}
+	}
+	return false
+}
+
+// closed takes the end of a runner in; the name may have been made again meanwhile.
+func (h *Herder) closed(r *runtime.Runner, name string) {
+	delete(h.closing, r)
+	if !h.closes(name) && h.runCtx.Err() == nil {
+		h.align(name)
 	}
 }
 
@@ -340,10 +346,10 @@ func (h *Herder) forgetGone(leader bool) {
 
 func (h *Herder) stopAll() {
 	for name, r := range h.runners {
-		h.closing[name]++
+		h.closing[r] = name
 		go func() {
 			r.Close()
-			h.events <- func() { h.closed(name) }
+			h.events <- func() { h.closed(r, name) }
 		}()
 		delete(h.runners, name)
 	}

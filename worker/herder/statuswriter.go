@@ -22,6 +22,7 @@ type statusWriter struct {
 	generation int32
 	queue      []unit                  // in order of their first waiting change
 	waiting    map[unit]*topics.Status // nil: forget
+	writing    string                  // the connector whose state is being written
 	out        bool                    // of the group: nothing may be written
 	closed     bool
 	wake       chan struct{}
@@ -165,14 +166,35 @@ func (w *statusWriter) mayWrite(u unit) bool {
 func (w *statusWriter) next() (u unit, st *topics.Status, ok, closed bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.writing = ""
 	if len(w.queue) == 0 {
 		return u, nil, false, w.closed
 	}
 	u = w.queue[0]
+	w.writing = u.connector
 	w.queue = w.queue[1:]
 	st = w.waiting[u]
 	delete(w.waiting, u)
 	return u, st, true, false
+}
+
+// flushTime is how long states may take to be written before work goes to another worker.
+const flushTime = 2 * time.Second
+
+// flush waits until the states of these connectors are written: another worker will soon tell of them, and the last word
+// must be its.
+func (w *statusWriter) flush(names map[string]bool) {
+	for deadline := time.Now().Add(flushTime); time.Now().Before(deadline); time.Sleep(leasePause / 10) {
+		w.mu.Lock()
+		busy := names[w.writing]
+		for u := range w.waiting {
+			busy = busy || names[u.connector]
+		}
+		w.mu.Unlock()
+		if !busy {
+			return
+		}
+	}
 }
 
 func (w *statusWriter) write(ctx context.Context, u unit, st *topics.Status) error {

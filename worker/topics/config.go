@@ -34,6 +34,8 @@ type Connector struct {
 	Target  TargetState
 	Tasks   []map[string]string // committed task configurations, by id
 	Applied map[string]string   // connector configuration the tasks were made from
+	// Committed is the config offset behind the commit of the tasks.
+	Committed int64
 	// Inconsistent tells that the committed task set is incomplete (compaction took part of it): make a new one.
 	Inconsistent bool
 	// FencingPending tells that tasks were committed since producers of earlier tasks were last fenced; Fenced is for how many
@@ -223,7 +225,7 @@ func encodeProps(cfg map[string]string) []byte {
 
 func (c *Config) apply(r *kgo.Record) {
 	c.mu.Lock()
-	change, told := c.applyLocked(string(r.Key), r.Value)
+	change, told := c.applyLocked(string(r.Key), r.Value, r.Offset)
 	told = told && c.live
 	c.mu.Unlock()
 	if told && c.onChange != nil {
@@ -232,7 +234,7 @@ func (c *Config) apply(r *kgo.Record) {
 }
 
 // applyLocked tests the prefixes of Kafka Connect's keys; anything else is ignored (I4).
-func (c *Config) applyLocked(key string, value []byte) (Change, bool) {
+func (c *Config) applyLocked(key string, value []byte, offset int64) (Change, bool) {
 	if n, ok := strings.CutPrefix(key, "target-state-"); ok {
 		return c.applyTarget(n, value)
 	}
@@ -244,7 +246,7 @@ func (c *Config) applyLocked(key string, value []byte) (Change, bool) {
 		return Change{}, false
 	}
 	if n, ok := strings.CutPrefix(key, "commit-"); ok {
-		return c.applyCommit(n, value)
+		return c.applyCommit(n, value, offset)
 	}
 	if n, ok := strings.CutPrefix(key, "restart-connector-"); ok {
 		return c.applyRestart(n, value)
@@ -341,7 +343,7 @@ func (c *Config) stage(nameAndID string, value []byte) {
 
 // applyCommit makes the staged set current when it is complete (I1); ids staged by earlier commits count, since an
 // unchanged set may be committed again.
-func (c *Config) applyCommit(name string, value []byte) (Change, bool) {
+func (c *Config) applyCommit(name string, value []byte, offset int64) (Change, bool) {
 	staged := c.staged[name]
 	delete(c.staged, name)
 	c.pending[name] = true
@@ -360,12 +362,12 @@ func (c *Config) applyCommit(name string, value []byte) (Change, bool) {
 	for i := range *n.Tasks {
 		t, ok := staged[i]
 		if !ok {
-			k.Tasks, k.Inconsistent = nil, true
+			k.Tasks, k.Inconsistent, k.Committed = nil, true, offset+1
 			return Change{Connector: name, Kind: TasksCommitted}, true
 		}
 		tasks = append(tasks, t)
 	}
-	k.Tasks, k.Inconsistent, k.Applied = tasks, false, k.Config
+	k.Tasks, k.Inconsistent, k.Applied, k.Committed = tasks, false, k.Config, offset+1
 	return Change{Connector: name, Kind: TasksCommitted}, true
 }
 

@@ -73,7 +73,7 @@ func TestConfigRoundTrip(t *testing.T) {
 	want := Connector{
 		Config: map[string]string{"connector.class": "X", "html": "<a&b>"}, Target: Started,
 		Tasks: []map[string]string{{"n": "0"}, {"n": "1"}}, Applied: map[string]string{"connector.class": "X", "html": "<a&b>"},
-		FencingPending: true, Fenced: -1,
+		FencingPending: true, Fenced: -1, Committed: 7,
 	}
 	check := func(c *Config) {
 		t.Helper()
@@ -139,7 +139,7 @@ func TestReadsWhatJavaWrites(t *testing.T) {
 	want := Connector{
 		Config: map[string]string{"connector.class": "FileStreamSource"}, Target: Stopped,
 		Tasks: []map[string]string{{"a": "new"}}, Applied: map[string]string{"connector.class": "FileStreamSource"},
-		Fenced: 1,
+		Fenced: 1, Committed: 1,
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Fatal(d)
