@@ -20,7 +20,7 @@ import (
 	"github.com/penstockio/penstock/runtime/transform"
 )
 
-// builder makes a task out of its configuration and frees what it made.
+// builder makes a task out of its resolved configuration and frees what it made.
 type builder struct {
 	rt     *Runtime
 	name   string

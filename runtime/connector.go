@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/penstockio/penstock/connect-api/host"
 )
 
 // connector is the connector unit: it splits the work into tasks, and watches for changes outside.
@@ -49,16 +51,26 @@ func (n *Runner) splitIfDue(d Desired) {
 	go func() {
 		ctx, cancel := context.WithTimeout(n.ctx, 90*time.Second)
 		defer cancel()
+		res, err := n.rt.cfg.Providers.Resolve(cfg)
 		var tasks []map[string]string
-		maxTasks, err := strconv.Atoi(valueOr(cfg["tasks.max"], "1"))
 		if err == nil {
-			tasks, err = proc.Tasks(ctx, plugin.Name, cfg, maxTasks, nil)
+			tasks, err = tasksOf(ctx, proc, plugin.Name, res.Values)
 		}
-		if err == nil && len(tasks) > maxTasks && cfg["tasks.max.enforce"] != "false" {
-			err = fmt.Errorf("the connector %s made %d tasks, more than tasks.max=%d", plugin.Name, len(tasks), maxTasks)
-		}
-		n.post(func() { n.split(cfg, tasks, err) }, func() {})
+		n.post(func() { n.split(cfg, res.Restore(tasks), res.Error(err)) }, func() {})
 	}()
+}
+
+// tasksOf asks the plugin for tasks.
+func tasksOf(ctx context.Context, proc *host.Process, plugin string, cfg map[string]string) ([]map[string]string, error) {
+	maxTasks, err := strconv.Atoi(valueOr(cfg["tasks.max"], "1"))
+	if err != nil {
+		return nil, err
+	}
+	tasks, err := proc.Tasks(ctx, plugin, cfg, maxTasks, nil)
+	if err == nil && len(tasks) > maxTasks && cfg["tasks.max.enforce"] != "false" {
+		err = fmt.Errorf("the connector %s made %d tasks, more than tasks.max=%d", plugin, len(tasks), maxTasks)
+	}
+	return tasks, err
 }
 
 func valueOr(s, otherwise string) string {
@@ -102,9 +114,12 @@ func (n *Runner) startWatch(cfg map[string]string) {
 	n.conn.watch = cancel
 	proc, plugin := n.proc, n.plugin
 	go func() {
-		err := proc.Watch(ctx, plugin.Name, cfg, func() {
-			n.post(func() { n.conn.ready = nil }, func() {})
-		})
+		res, err := n.rt.cfg.Providers.Resolve(cfg)
+		if err == nil {
+			err = res.Error(proc.Watch(ctx, plugin.Name, res.Values, func() {
+				n.post(func() { n.conn.ready = nil }, func() {})
+			}))
+		}
 		if err != nil && ctx.Err() == nil {
 			n.log.Debug("the plugin does not watch for changes any more", "error", err)
 		}

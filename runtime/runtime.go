@@ -10,21 +10,23 @@ import (
 	"github.com/penstockio/penstock/runtime/kafka"
 	"github.com/penstockio/penstock/runtime/plugins"
 	"github.com/penstockio/penstock/runtime/policy"
+	"github.com/penstockio/penstock/runtime/providers"
 	"github.com/penstockio/penstock/runtime/sink"
 	"github.com/penstockio/penstock/runtime/source"
 )
 
 // Config is what all connectors of a node share.
 type Config struct {
-	Group        string            // of the workers: begins the names of producers and static members
-	Defaults     map[string]string // worker keys a connector falls back to: key.converter, value.converter, header.converter and their sub-keys
-	Interval     time.Duration     // offset.flush.interval.ms
-	Session      time.Duration     // session.timeout.ms, of sink consumers too
-	Drain        time.Duration     // task.shutdown.graceful.timeout.ms
-	TopicsEnable bool              // topic.creation.enable
-	ExactlyOnce  bool              // exactly.once.source.support=enabled: source tasks write records and positions in transactions
-	Uses         Uses              // is told of the topics that tasks use; may be nil
-	Lease        func() error      // says why this worker may have lost its place in the group, nil while it is sure; may be nil
+	Group        string               // of the workers: begins the names of producers and static members
+	Defaults     map[string]string    // worker keys a connector falls back to: key.converter, value.converter, header.converter and their sub-keys
+	Interval     time.Duration        // offset.flush.interval.ms
+	Session      time.Duration        // session.timeout.ms, of sink consumers too
+	Drain        time.Duration        // task.shutdown.graceful.timeout.ms
+	TopicsEnable bool                 // topic.creation.enable
+	ExactlyOnce  bool                 // exactly.once.source.support=enabled: source tasks write records and positions in transactions
+	Uses         Uses                 // is told of the topics that tasks use; may be nil
+	Providers    *providers.Providers // resolve references in configurations
+	Lease        func() error         // says why this worker may have lost its place in the group, nil while it is sure; may be nil
 }
 
 // Runtime makes runners. Safe for concurrent use.

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -102,7 +103,14 @@ func (n *Runner) startTask(id int, spec TaskSpec) {
 
 // runTask opens the task, tells that it runs, and stays with it to its end.
 func (n *Runner) runTask(ctx context.Context, t *task, proc *host.Process, plugin *plugins.Plugin) (err error) {
-	b := builder{rt: n.rt, name: n.name, id: t.id, spec: t.spec, proc: proc, plugin: plugin, log: n.log.With("task", t.id)}
+	connector, err1 := n.rt.cfg.Providers.Resolve(t.spec.Connector)
+	own, err2 := n.rt.cfg.Providers.Resolve(t.spec.Task)
+	if err := errors.Join(err1, err2); err != nil {
+		return fmt.Errorf("starting the task: %w", err)
+	}
+	defer func() { err = connector.Error(own.Error(err)) }()
+	spec := TaskSpec{Connector: connector.Values, Task: own.Values}
+	b := builder{rt: n.rt, name: n.name, id: t.id, spec: spec, proc: proc, plugin: plugin, log: n.log.With("task", t.id)}
 	defer b.close()
 	run, err := b.open(ctx, t.gate)
 	if err != nil {

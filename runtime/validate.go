@@ -11,6 +11,7 @@ import (
 	"github.com/penstockio/penstock/runtime/convert"
 	"github.com/penstockio/penstock/runtime/kafka"
 	"github.com/penstockio/penstock/runtime/plugins"
+	"github.com/penstockio/penstock/runtime/providers"
 	"github.com/penstockio/penstock/runtime/transform"
 )
 
@@ -41,9 +42,10 @@ func (v *Validation) Errors() []string {
 }
 
 // Validate checks a connector's configuration: the framework's keys, transforms, converters, and the connector's own, for
-// which its plugin is started, asked (it may connect), and stopped.
-func (r *Runtime) Validate(ctx context.Context, cfg map[string]string) (*Validation, error) {
-	class := cfg["connector.class"]
+// which its plugin is started, asked (it may connect), and stopped. It answers with references where they were given, and no
+// value of any.
+func (r *Runtime) Validate(ctx context.Context, raw map[string]string) (*Validation, error) {
+	class := raw["connector.class"]
 	if class == "" {
 		return nil, ErrNoClass
 	}
@@ -51,6 +53,18 @@ func (r *Runtime) Validate(ctx context.Context, cfg map[string]string) (*Validat
 	if err != nil {
 		return nil, err
 	}
+	res, unresolved := r.cfg.Providers.Resolve(raw)
+	v, err := r.validate(ctx, plugin, res.Values, unresolved == nil)
+	if err != nil {
+		return nil, res.Error(err)
+	}
+	v.unresolved(unresolved)
+	v.hide(res)
+	return v, nil
+}
+
+// validate checks a resolved configuration; the plugin is asked only if it is whole.
+func (r *Runtime) validate(ctx context.Context, plugin *plugins.Plugin, cfg map[string]string, whole bool) (*Validation, error) {
 	v := &Validation{Plugin: plugin}
 	own := plugin.Config
 	var framework []connectapi.ConfigKey
@@ -73,8 +87,10 @@ func (r *Runtime) Validate(ctx context.Context, cfg map[string]string) (*Validat
 			}
 		}
 	}
-	if err := r.ask(ctx, v, cfg); err != nil {
-		return nil, err
+	if whole {
+		if err := r.ask(ctx, v, cfg); err != nil {
+			return nil, err
+		}
 	}
 	for _, key := range []string{"header.converter", "key.converter", "value.converter"} {
 		if d, err := convert.Definition(cfg[key]); err == nil {
@@ -87,6 +103,35 @@ func (r *Runtime) Validate(ctx context.Context, cfg map[string]string) (*Validat
 		v.problem("topic.creation.groups", err.Error())
 	}
 	return v, nil
+}
+
+// unresolved tells of references that stand for nothing.
+func (v *Validation) unresolved(err error) {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return
+	}
+	for _, err := range joined.Unwrap() {
+		var p *providers.Problem
+		if errors.As(err, &p) {
+			v.problem(p.Key, p.Error())
+		}
+	}
+}
+
+// hide puts references back where values would be shown.
+func (v *Validation) hide(res *providers.Resolved) {
+	for i := range v.Items {
+		it := &v.Items[i]
+		if raw, refers := res.Raw(it.Value.Name); refers && (it.Key == nil || it.Key.Type != connectapi.PasswordConfig) {
+			it.Text = &raw
+		}
+		for _, texts := range [][]string{it.Value.Errors, it.Value.Warnings, it.Value.Recommended} {
+			for j := range texts {
+				texts[j] = res.Hide(texts[j])
+			}
+		}
+	}
 }
 
 // add validates keys and appends them, named with a prefix.

@@ -10,6 +10,7 @@ import (
 	connectapi "github.com/penstockio/penstock/connect-api"
 	"github.com/penstockio/penstock/runtime"
 	"github.com/penstockio/penstock/runtime/kafka"
+	"github.com/penstockio/penstock/runtime/providers"
 )
 
 // Config is a worker's configuration, Kafka Connect's keys.
@@ -60,6 +61,7 @@ func Keys() []connectapi.ConfigKey {
 	return append(runtime.RestartKeys(), []connectapi.ConfigKey{
 		key("bootstrap.servers", l, "127.0.0.1:9092", "Brokers to begin with, as host:port."),
 		key("group.id", s, "connect-cluster", "Name of the worker group; must not be a consumer group's."),
+		key(providers.Prefix, l, "", "Names of providers that resolve references ${name:path:key} in configurations, each with config.providers.<name>.class."),
 		key("plugin.path", l, "", "Folders of plugin binaries; default: plugins beside the penstock binary."),
 		key("listeners", s, "127.0.0.1:8083", "Address of the REST interface."),
 		key("rest.advertised.host.name", s, "", "Host name other workers reach this one at."),

@@ -29,7 +29,6 @@ var ignored = map[string]string{
 	"retry.backoff.":                          "the client chooses",
 	"client.dns.lookup":                       "all addresses of a name are tried",
 	"offset.storage.file.filename":            "there is no standalone mode; positions are in a topic",
-	"config.providers":                        "references ${…} are not resolved yet",
 	"connector.client.config.override.policy": "connectors may override all client settings",
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/penstockio/penstock/runtime"
 	"github.com/penstockio/penstock/runtime/kafka"
 	"github.com/penstockio/penstock/runtime/plugins"
+	"github.com/penstockio/penstock/runtime/providers"
 	"github.com/penstockio/penstock/worker/assign"
 	"github.com/penstockio/penstock/worker/group"
 	"github.com/penstockio/penstock/worker/herder"
@@ -42,8 +43,9 @@ type Worker struct {
 	opts Options
 	log  *slog.Logger
 
-	registry *plugins.Registry
-	clients  *kafka.Clients
+	registry  *plugins.Registry
+	clients   *kafka.Clients
+	providers *providers.Providers
 
 	mu     sync.Mutex
 	opened bool
@@ -55,6 +57,10 @@ const connectVersion = "4.0.0"
 
 // New checks the configuration and finds plugins' folders; it does not connect.
 func New(cfg Config, o Options) (*Worker, error) {
+	prov, err := providers.New(cfg.Props)
+	if err != nil {
+		return nil, err
+	}
 	clients, err := kafka.New(kafka.Config{Bootstrap: cfg.Bootstrap, ClientID: cfg.Props["client.id"], Props: cfg.Props, Dialer: o.Dialer}, o.Log.With(levels.Key, "kafka"))
 	if err != nil {
 		return nil, err
@@ -63,7 +69,7 @@ func New(cfg Config, o Options) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Worker{Herder: herder.New(o.Log.With(levels.Key, "worker.herder")), cfg: cfg, opts: o, log: o.Log.With(levels.Key, "worker"), registry: reg, clients: clients, status: "starting"}, nil
+	return &Worker{Herder: herder.New(o.Log.With(levels.Key, "worker.herder")), cfg: cfg, opts: o, log: o.Log.With(levels.Key, "worker"), registry: reg, clients: clients, providers: prov, status: "starting"}, nil
 }
 
 // Run opens the topics, joins the group and works until ctx ends; then it leaves the group, stops every task within its
@@ -94,7 +100,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	w.registry.Guard(w.cfg.Session, member.Lease)
 	rt := runtime.New(runtime.Config{
 		Group: w.cfg.Group, Defaults: w.cfg.Props, Interval: w.cfg.FlushInterval, Session: w.cfg.Session, Drain: w.cfg.Drain, TopicsEnable: w.cfg.TopicCreation,
-		ExactlyOnce: w.cfg.ExactlyOnce == Enabled, Lease: member.Lease, Uses: w.uses(),
+		ExactlyOnce: w.cfg.ExactlyOnce == Enabled, Lease: member.Lease, Uses: w.uses(), Providers: w.providers,
 	}, w.registry, w.clients, offsets{stores.offsets}, w.logger("runtime"), w.opts.Registry)
 	w.Open(herder.Config{
 		WorkerID: w.opts.WorkerID, Configs: stores.configs, Statuses: stores.statuses, Offsets: stores.offsets, Runtime: rt, Admin: stores.admin, Lease: member.Lease,

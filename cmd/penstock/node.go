@@ -112,6 +112,11 @@ type node struct {
 
 // runNode starts what was asked for, waits for the end of ctx, and stops in order: REST, worker, broker.
 func runNode(ctx context.Context, s *settings, withBroker, withWorker bool) (err error) {
+	res, err := s.resolve()
+	if err != nil {
+		return err
+	}
+	defer func() { err = res.Error(err) }()
 	log, all, err := logger(s.or("log.level", "info"), s.or("log.format", "text"))
 	if err != nil {
 		return err

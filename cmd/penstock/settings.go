@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/penstockio/penstock/runtime/providers"
 	"github.com/penstockio/penstock/worker"
 )
 
@@ -77,36 +76,16 @@ func readFile(file string) (map[string]string, error) {
 	}
 	switch ext := filepath.Ext(file); ext {
 	case ".properties":
-		return properties(file, b)
+		m, err := providers.Properties(string(b))
+		if err != nil {
+			return nil, fmt.Errorf("reading the configuration %s, %w", file, err)
+		}
+		return m, nil
 	case ".yaml", ".yml":
 		return flatYAML(file, b)
 	default:
 		return nil, fmt.Errorf("reading the configuration %s: its name must end in .properties or .yaml, not %q", file, ext)
 	}
-}
-
-// properties reads Java's format, as far as configurations use it: comments, = or :, lines continued by a backslash.
-func properties(file string, b []byte) (map[string]string, error) {
-	out := map[string]string{}
-	sc := bufio.NewScanner(bytes.NewReader(b))
-	sc.Buffer(nil, 1<<20)
-	for n := 1; sc.Scan(); n++ {
-		line := strings.TrimSpace(sc.Text())
-		if line == "" || line[0] == '#' || line[0] == '!' {
-			continue
-		}
-		first := n
-		for strings.HasSuffix(line, `\`) && !strings.HasSuffix(line, `\\`) && sc.Scan() {
-			n++
-			line = strings.TrimSuffix(line, `\`) + strings.TrimSpace(sc.Text())
-		}
-		i := strings.IndexAny(line, "=:")
-		if i <= 0 {
-			return nil, fmt.Errorf("reading the configuration %s, line %d: a line must be key=value", file, first)
-		}
-		out[strings.TrimSpace(line[:i])] = strings.ReplaceAll(strings.TrimSpace(line[i+1:]), `\\`, `\`)
-	}
-	return out, sc.Err()
 }
 
 // flatYAML reads nested maps as dotted keys, lists as comma separated values.
@@ -139,10 +118,24 @@ func flatYAML(file string, b []byte) (map[string]string, error) {
 	return out, nil
 }
 
+// resolve puts values in place of references of config.providers. What it gives hides them in errors.
+func (s *settings) resolve() (*providers.Resolved, error) {
+	p, err := providers.New(s.values)
+	if err != nil {
+		return nil, fmt.Errorf("reading the configuration: %w", err)
+	}
+	res, err := p.Resolve(s.values)
+	if err != nil {
+		return nil, fmt.Errorf("reading the configuration: %w", err)
+	}
+	s.values = res.Values
+	return res, nil
+}
+
 // openPrefixes begin keys that are not listed one by one.
 var openPrefixes = []string{
 	"producer.", "consumer.", "admin.", "key.converter.", "value.converter.", "header.converter.", "config.storage.", "offset.storage.",
-	"status.storage.", "security.", "ssl.", "sasl.", "client.id", "metadata.max.age.ms", "request.timeout.ms", "broker.",
+	"status.storage.", "security.", "ssl.", "sasl.", "client.id", "metadata.max.age.ms", "request.timeout.ms", "broker.", providers.Prefix + ".",
 }
 
 // unknown lists keys that nothing reads, each with the known name it may be a misspelling of.

@@ -50,7 +50,7 @@ func TestFormsOfFiles(t *testing.T) {
 func TestBadFilesAreNamed(t *testing.T) {
 	for name, tc := range map[string][2]string{
 		"x.toml":       {"a=1", ".properties or .yaml"},
-		"x.properties": {"fine=1\nno value here", "line 2"},
+		"x.properties": {"fine=1\nwrong=\\u12", "line 2"},
 		"x.yaml":       {"a: [", "x.yaml"},
 	} {
 		if _, err := load(write(t, name, tc[0]), nil, nil, nil); err == nil || !strings.Contains(err.Error(), tc[1]) {
