@@ -77,7 +77,7 @@ func (h *Herder) fence(name string) {
 func (h *Herder) fenceTasks(ctx context.Context, name string, k topics.Connector) error {
 	if before := k.Fenced; before > 0 && !(before == 1 && len(k.Tasks) == 1) {
 		for i := range before {
-			if err := h.fenceOne(ctx, fmt.Sprintf("%s-%s-%d", h.Group, name, i)); err != nil {
+			if err := h.fenceOne(ctx, h.transactionalID(name, i)); err != nil {
 				return err
 			}
 		}
@@ -91,6 +91,37 @@ func (h *Herder) fenceTasks(ctx context.Context, name string, k topics.Connector
 		return nil // another set meanwhile: fence for that
 	}
 	return h.Configs.PutFenced(ctx, name, len(k.Tasks))
+}
+
+// fenceRetired fences, off the loop, the tasks that a smaller set has no number for any more: a worker that lost its place and
+// does not know it yet may still have one of them, and no successor of it would ever refuse its positions. The leader does it,
+// after a round. With exactly-once support fencePending does more.
+func (h *Herder) fenceRetired() {
+	if h.ExactlyOnce {
+		return
+	}
+	for name, before := range h.retired {
+		k, ok := h.Configs.Get(name)
+		if !ok || h.waits(k) || before <= len(k.Tasks) || h.typeOf(k.Config) != "source" {
+			continue
+		}
+		go func() {
+			ctx, cancel := context.WithTimeout(h.runCtx, publishTimeout)
+			defer cancel()
+			for i := before - 1; i >= 0; i-- {
+				if k, ok := h.Configs.Get(name); !ok || i < len(k.Tasks) {
+					return // the number has a task again, whose start fences
+				}
+				if err := h.fenceOne(ctx, h.transactionalID(name, i)); err != nil && h.runCtx.Err() == nil {
+					h.Log.Warn("fencing a task that is no more failed", "connector", name, "task", i, "error", err)
+				}
+			}
+		}()
+	}
+}
+
+func (h *Herder) transactionalID(name string, task int) string {
+	return fmt.Sprintf("%s-%s-%d", h.Group, name, task)
 }
 
 // fenceOne raises the epoch of a transactional id, as its next holder would.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -59,6 +60,7 @@ type Herder struct {
 	waiting map[string]bool            // that have tasks here which wait for a round
 	weights map[string]string          // of connectors' tasks, as configured when last looked at
 	fencing map[string]bool
+	retired map[string]int    // how many tasks connectors had before those that were committed since the last round
 	splits  map[string]*split // of connectors that run here
 
 	mu         sync.Mutex
@@ -76,7 +78,7 @@ func New(log *slog.Logger) *Herder {
 	return &Herder{
 		events: make(chan func(), 256), peers: peer.NewClient(), stopped: make(chan struct{}), rejoin: func() {},
 		owned: map[assign.Unit]bool{}, runners: map[string]*runtime.Runner{}, closing: map[*runtime.Runner]string{}, changed: map[string]bool{}, waiting: map[string]bool{},
-		fencedTerm: -1, fencing: map[string]bool{}, weights: map[string]string{}, splits: map[string]*split{},
+		fencedTerm: -1, fencing: map[string]bool{}, retired: map[string]int{}, weights: map[string]string{}, splits: map[string]*split{},
 		Config: Config{Log: log},
 	}
 }
@@ -135,6 +137,7 @@ func (h *Herder) Changed(c topics.Change) {
 			}
 		case topics.TasksCommitted:
 			h.changed[c.Connector] = true
+			h.retired[c.Connector] = max(h.retired[c.Connector], c.Before)
 			h.align(c.Connector)
 			if h.waiting[c.Connector] || h.unitsDiffer(c.Connector) {
 				h.rejoin()
@@ -213,7 +216,9 @@ func (h *Herder) OnAssigned(ctx context.Context, a group.Assigned) {
 		} else {
 			h.renewKey()
 			h.fencePending(h.Configs.Names()...)
+			h.fenceRetired()
 		}
+		maps.DeleteFunc(h.retired, func(name string, _ int) bool { k, _ := h.Configs.Get(name); return !h.waits(k) })
 		h.settle(revoked, done)
 	})
 	select {

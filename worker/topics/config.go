@@ -48,6 +48,7 @@ type Connector struct {
 type Change struct {
 	Connector string
 	Kind      ChangeKind
+	Before    int // of TasksCommitted: how many tasks there were
 	// IncludeTasks and OnlyFailed belong to RestartRequested.
 	IncludeTasks, OnlyFailed bool
 	// Logger and Level belong to LoggerSet, which is of no connector.
@@ -358,17 +359,18 @@ func (c *Config) applyCommit(name string, value []byte, offset int64) (Change, b
 		c.log.Warn("ignoring a commit of tasks that cannot be read", "connector", name)
 		return Change{}, false
 	}
+	change := Change{Connector: name, Kind: TasksCommitted, Before: len(k.Tasks)}
 	tasks := make([]map[string]string, 0, min(*n.Tasks, len(staged)))
 	for i := range *n.Tasks {
 		t, ok := staged[i]
 		if !ok {
 			k.Tasks, k.Inconsistent, k.Committed = nil, true, offset+1
-			return Change{Connector: name, Kind: TasksCommitted}, true
+			return change, true
 		}
 		tasks = append(tasks, t)
 	}
 	k.Tasks, k.Inconsistent, k.Applied, k.Committed = tasks, false, k.Config, offset+1
-	return Change{Connector: name, Kind: TasksCommitted}, true
+	return change, true
 }
 
 func (c *Config) applyFenced(name string, value []byte) (Change, bool) {
