@@ -2,6 +2,7 @@ package herder
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/penstockio/penstock/runtime"
@@ -28,9 +29,20 @@ func (h *Herder) BeforeJoin(ctx context.Context) int64 {
 	offset := h.Configs.Offset()
 	stopped := make(chan struct{})
 	h.post(func() { // behind all changes up to the offset
-		wait := h.unsettled(h.changed)
-		go func() { settled(wait); close(stopped) }()
-		clear(h.changed)
+		names := h.changed
+		h.changed = map[string]bool{}
+		wait := h.unsettled(names)
+		go func() {
+			settled(wait)
+			close(stopped)
+		}()
+		context.AfterFunc(ctx, func() {
+			select {
+			case <-stopped:
+			default: // the next round waits for them again
+				h.post(func() { maps.Copy(h.changed, names) })
+			}
+		})
 	})
 	select {
 	case <-stopped:
