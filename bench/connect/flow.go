@@ -23,7 +23,7 @@ func flowFigures(title string) *figures {
 
 // sourceLines: one task writes to a topic of one partition as fast as it can, each run on a broker of its own.
 func sourceLines(p plan, arms []*arm) error {
-	for _, size := range []int{100, 1000} {
+	for _, size := range p.sizes() {
 		f := flowFigures(fmt.Sprintf("source to topic, %d B, one task, one partition, StringConverter", size))
 		err := alternate(p, arms, f, func(a *arm) ([]float64, error) {
 			return onBroker(func(dir, addr string, adm *kadm.Client) ([]float64, error) {
@@ -46,7 +46,7 @@ func sourceLines(p plan, arms []*arm) error {
 
 // sinkLines: one task reads a topic of one partition as fast as it can, all runs of a size the same topic.
 func sinkLines(p plan, arms []*arm) error {
-	for _, size := range []int{100, 1000} {
+	for _, size := range p.sizes() {
 		f := flowFigures(fmt.Sprintf("topic to sink, %d B, one task, one partition, StringConverter", size))
 		_, err := onBroker(func(dir, addr string, adm *kadm.Client) ([]float64, error) {
 			if err := fill(addr, size, (p.warm + p.window).Seconds()); err != nil {

@@ -22,6 +22,15 @@ type plan struct {
 	window     time.Duration
 	connectors int
 	tasks      int
+	size       int
+}
+
+// sizes are those of the records of flows.
+func (p plan) sizes() []int {
+	if p.size > 0 {
+		return []int{p.size}
+	}
+	return []int{100, 1000}
 }
 
 func main() {
@@ -33,6 +42,7 @@ func main() {
 	flag.DurationVar(&p.window, "window", 6*time.Second, "how long it is measured")
 	flag.IntVar(&p.connectors, "connectors", 10, "connectors of the tasks section")
 	flag.IntVar(&p.tasks, "tasks", 100, "tasks of each")
+	flag.IntVar(&p.size, "size", 0, "only records of so many bytes (source, sink)")
 	flag.Parse()
 	err := run(p)
 	testenv.StopAll()

@@ -110,11 +110,14 @@ func (g *group) three() error {
 	return nil
 }
 
+// patience is how long a group may take to run all.
+const patience = 10 * time.Minute
+
 // awaitAll waits until so many tasks run on the workers there are, and on the last of them at least share.
 func (g *group) awaitAll(total, share int) (map[string]int, error) {
 	var by map[string]int
 	var err error
-	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if by, err = g.workers[0].running(); err != nil {
 			continue
 		}
@@ -126,5 +129,5 @@ func (g *group) awaitAll(total, share int) (map[string]int, error) {
 			return by, nil
 		}
 	}
-	return nil, fmt.Errorf("%d tasks do not run within 3 minutes: %v, %w", total, by, err)
+	return nil, fmt.Errorf("%d tasks do not run within %v, but on the workers %v; %w", total, patience, by, err)
 }

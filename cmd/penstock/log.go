@@ -3,9 +3,7 @@ package main
 import (
 	"fmt"
 	"log/slog"
-	"math"
 	"os"
-	"runtime/debug"
 	"strings"
 
 	"github.com/penstockio/penstock/worker"
@@ -32,21 +30,4 @@ func logger(level, format string) (*slog.Logger, *levels.Levels, error) {
 		return slog.New(all.Handler(slog.NewJSONHandler(os.Stderr, opts))), all, nil
 	}
 	return nil, nil, fmt.Errorf("log.format %q must be text or json", format)
-}
-
-// memoryLimit is the soft limit for the Go heap unless GOMEMLIMIT says otherwise: the index's cache and memtables live
-// there, and the collector should work harder before the process grows.
-const memoryLimit = 512 << 20
-
-// collectAt lets the heap grow by less than half, not by as much again, before it is collected: most of it are large buffers without
-// pointers, which cost a collection next to nothing.
-const collectAt = 40
-
-func tuneMemory() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(collectAt)
-	}
-	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
-		debug.SetMemoryLimit(memoryLimit)
-	}
 }

@@ -132,7 +132,7 @@ func runNode(ctx context.Context, s *settings, withBroker, withWorker bool) (err
 	if err != nil {
 		return fmt.Errorf("shutdown.timeout: %w", err)
 	}
-	tuneMemory()
+	tuneMemory(withWorker)
 	n := &node{s: s, log: log, levels: all, reg: prometheus.NewRegistry()}
 	n.reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	defer func() { err = errors.Join(err, n.close(timeout)) }()

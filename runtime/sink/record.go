@@ -11,10 +11,12 @@ import (
 	"github.com/penstockio/penstock/runtime/transform"
 )
 
-// convert adds one record to the batch, or hands it to the error policy.
+// convert adds one record to the batch, or hands it to the error policy. The record on its way is the task's own: transforms take
+// it by pointer, and one made here would be on the heap.
 func (t *Task) convert(batch *host.SinkBatch, r *kgo.Record) error {
-	rec := transform.Record{
-		Topic: r.Topic, Partition: r.Partition, Millis: connectapi.NoTime,
+	rec := &t.record
+	*rec = transform.Record{
+		Topic: r.Topic, Partition: r.Partition, Millis: connectapi.NoTime, Headers: rec.Headers[:0],
 		Origin: connectapi.Origin{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset},
 	}
 	if !r.Timestamp.IsZero() {
@@ -30,18 +32,17 @@ func (t *Task) convert(batch *host.SinkBatch, r *kgo.Record) error {
 	for _, h := range r.Headers {
 		rec.Headers = append(rec.Headers, connectapi.Header{Name: h.Key, Value: t.Header.DecodeHeader(h.Value)})
 	}
-	keep, err := t.Chain.Apply(&rec)
+	keep, err := t.Chain.Apply(rec)
 	if err != nil {
 		return t.rejected(policy.Transformation, r, err)
 	}
 	if !keep {
 		return nil
 	}
-	err = batch.Append(t.route(&rec), rec.Millis, r.Offset, rec.Key.Encoded(), rec.Value.Encoded(), rec.Headers...)
+	err = batch.Append(t.route(rec), rec.Millis, r.Offset, rec.Key.Encoded(), rec.Value.Encoded(), rec.Headers...)
 	if err != nil {
 		return t.rejected(policy.TaskPut, r, err)
 	}
-	t.Metrics.sent.Inc()
 	return nil
 }
 

@@ -84,6 +84,7 @@ type Task struct {
 	failed   chan struct{}
 	failure  error
 
+	record    transform.Record // the one that is being converted
 	routes    map[routeKey]*connectapi.Route
 	lastKey   routeKey
 	lastRoute *connectapi.Route
@@ -224,10 +225,18 @@ func (t *Task) data(ctx context.Context) error {
 		if err == nil {
 			err = t.send(ctx, batch, fetches)
 		}
+		recycle(fetches)
 		t.client.AllowRebalance()
 		if err != nil {
 			return err
 		}
+	}
+}
+
+// recycle gives back the memory of records that are in no batch any more.
+func recycle(fetches kgo.Fetches) {
+	for r := range fetches.RecordsAll() {
+		r.Recycle()
 	}
 }
 
@@ -319,6 +328,7 @@ func (t *Task) hand(batch *host.SinkBatch, next, sent connectapi.Offsets) error 
 	maps.Copy(t.sent, sent)
 	maps.Copy(t.read, next)
 	t.mu.Unlock()
+	t.Metrics.sent.Add(float64(batch.Len()))
 	err := t.stream.Send(t.work, batch, next)
 	clear(next)
 	clear(sent)
