@@ -24,7 +24,7 @@ func fail(c *gin.Context, status int, message string) {
 // failWith answers an error with the status it carries (I1).
 func failWith(c *gin.Context, err error) {
 	e := api.AsError(err)
-	if c.GetBool(patientKey) && e.ErrorCode == http.StatusConflict && strings.HasPrefix(e.Message, conflict) {
+	if c.GetBool(patientKey) && (e.ErrorCode == http.StatusConflict && strings.HasPrefix(e.Message, conflict) || doubtful(c, e.ErrorCode)) {
 		c.Set(unsettledKey, e) // see forwarded
 		return
 	}

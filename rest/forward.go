@@ -3,7 +3,9 @@ package rest
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -58,14 +60,17 @@ func (s *Server) forwarded(to func(*gin.Context) (string, error)) func(gin.Handl
 			for {
 				peer, err := to(c)
 				if err == nil && peer == "" {
-					if err = s.here(c, handle, body); err == nil {
+					if err = s.here(ctx, c, handle, body); err == nil {
 						return
 					}
 				}
 				if err == nil && peer != "" {
-					if err = s.passOn(ctx, c, peer, body); err == nil {
+					if err = s.passOn(ctx, c, peer, to, body); err == nil {
 						return
 					}
+				}
+				if errors.Is(err, errLost) {
+					c.Set(doubtKey, true)
 				}
 				var final *api.Error
 				if errors.As(err, &final) {
@@ -79,6 +84,10 @@ func (s *Server) forwarded(to func(*gin.Context) (string, error)) func(gin.Handl
 				select {
 				case <-tick.C:
 				case <-ctx.Done():
+					if c.GetBool(doubtKey) {
+						fail(c, http.StatusInternalServerError, "No worker answered; the operation may still take effect: "+err.Error())
+						return
+					}
 					fail(c, http.StatusConflict, conflict+": "+err.Error())
 					return
 				}
@@ -94,15 +103,20 @@ const (
 )
 
 // here has this worker answer. An error means that its place in the group changed meanwhile, and nothing was done.
-func (s *Server) here(c *gin.Context, handle gin.HandlerFunc, body []byte) error {
+func (s *Server) here(ctx context.Context, c *gin.Context, handle gin.HandlerFunc, body []byte) error {
 	c.Request.Body = io.NopCloser(bytes.NewReader(body))
 	c.Set(patientKey, c.Query(forwardKey) == "")
 	c.Set(unsettledKey, nil)
 	handle(c)
-	if e, ok := c.MustGet(unsettledKey).(*api.Error); ok {
-		return errors.New(strings.TrimPrefix(e.Message, conflict+": "))
+	e, ok := c.MustGet(unsettledKey).(*api.Error)
+	if !ok {
+		return nil
 	}
-	return nil
+	if !strings.HasPrefix(e.Message, conflict) {
+		s.resolve(ctx, c, body, e)
+		return nil
+	}
+	return errors.New(strings.TrimPrefix(e.Message, conflict+": "))
 }
 
 // again tells of a call that it may be made a second time though the first may have been done: the worker that was asked is
@@ -111,16 +125,23 @@ func again(c *gin.Context) bool {
 	return c.Request.Method == http.MethodPut || c.Request.Method == http.MethodPatch || strings.HasSuffix(c.FullPath(), "/restart")
 }
 
-// passOn has another worker answer. An error means that the call did nothing there or may be made again.
-func (s *Server) passOn(ctx context.Context, c *gin.Context, peer string, body []byte) error {
+// passOn has another worker answer, the one that to names. An error means that the call did nothing there or may be made again.
+func (s *Server) passOn(ctx context.Context, c *gin.Context, peer string, to func(*gin.Context) (string, error), body []byte) error {
 	hop, ok := map[string]string{"": "true", "true": "false"}[c.Query(forwardKey)]
 	if !ok {
 		return errors.New("the call was passed on twice already")
 	}
 	q := c.Request.URL.Query()
 	q.Set(forwardKey, hop)
-	to := strings.TrimSuffix(peer, "/") + c.Request.URL.EscapedPath() + "?" + q.Encode()
-	req, err := http.NewRequestWithContext(ctx, c.Request.Method, to, bytes.NewReader(body))
+	address := strings.TrimSuffix(peer, "/") + c.Request.URL.EscapedPath() + "?" + q.Encode()
+	first := c.Query(forwardKey) == "" // whoever asked first may ask again
+	ask := ctx
+	if first {
+		watched, stop := whileThere(ctx, peer, func() (string, error) { return to(c) })
+		defer stop()
+		ask = watched
+	}
+	req, err := http.NewRequestWithContext(ask, c.Request.Method, address, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -135,6 +156,9 @@ func (s *Server) passOn(ctx context.Context, c *gin.Context, peer string, body [
 		if errors.As(err, &op) && op.Op == "dial" || again(c) && ctx.Err() == nil {
 			return err
 		}
+		if first && ctx.Err() == nil {
+			return fmt.Errorf("%w: asking %s: %w", errLost, peer, err)
+		}
 		fail(c, http.StatusInternalServerError, "Forwarding the request to "+peer+" failed; the operation may still take effect: "+err.Error())
 		return nil
 	}
@@ -143,12 +167,23 @@ func (s *Server) passOn(ctx context.Context, c *gin.Context, peer string, body [
 	if err != nil && again(c) && ctx.Err() == nil {
 		return err
 	}
+	if err != nil && first && ctx.Err() == nil {
+		return fmt.Errorf("%w: reading the answer of %s: %w", errLost, peer, err)
+	}
 	if err != nil {
 		fail(c, http.StatusInternalServerError, "Reading the answer of "+peer+" failed; the operation may still take effect: "+err.Error())
 		return nil
 	}
 	if unsettled(resp.StatusCode, b) {
 		return errors.New(peer + " answered: " + string(b))
+	}
+	if doubtful(c, resp.StatusCode) {
+		e := api.Errorf(resp.StatusCode, "%s", b)
+		if json.Unmarshal(b, e) != nil {
+			e.ErrorCode = resp.StatusCode
+		}
+		s.resolve(ctx, c, body, e)
+		return nil
 	}
 	if resp.StatusCode < 300 {
 		if err := s.worker.CatchUp(ctx); err != nil { // the write is done; what is read here may lag

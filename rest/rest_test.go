@@ -166,7 +166,7 @@ func (n *node) Validate(context.Context, string, api.Config) (api.ConfigInfos, e
 	return api.ConfigInfos{Name: "x", ErrorCount: 1, Groups: []string{}, Configs: []api.ConfigInfo{}}, nil
 }
 
-func server(t *testing.T, n *node) http.Handler {
+func server(t *testing.T, n Worker) http.Handler {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
