@@ -118,12 +118,13 @@ func (w *Worker) Run(ctx context.Context) error {
 	// The member leaves only after the herder has stopped its work, so that nobody starts it beside us.
 	membership, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
-	left := make(chan struct{})
-	go func() { defer close(left); member.Run(membership) }()
-	w.Herder.Run(ctx)
+	run, stop := context.WithCancel(ctx)
+	defer stop()
+	refused := make(chan error, 1)
+	go func() { refused <- member.Run(membership); stop() }()
+	w.Herder.Run(run)
 	leave()
-	<-left
-	return nil
+	return <-refused
 }
 
 // Health answers for start-up too.

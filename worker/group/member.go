@@ -75,6 +75,8 @@ type Member struct {
 
 	id         string
 	generation int32
+	began      time.Time              // of Run
+	joined     bool                   // it had a place once
 	placed     bool                   // the herder was told of a place, and not of its loss
 	running    []assign.Unit          // in the order they came
 	owners     map[assign.Unit]string // of the round this member leads
@@ -102,8 +104,10 @@ func (m *Member) Rejoin() {
 	}
 }
 
-// Run keeps the membership until ctx ends, then leaves the group. It returns after the last callback.
-func (m *Member) Run(ctx context.Context) {
+// Run keeps the membership until ctx ends, then leaves the group. It returns after the last callback. An error means that this
+// worker never came in and, with its configuration, never would.
+func (m *Member) Run(ctx context.Context) error {
+	m.began = time.Now()
 	defer m.client.Close()
 	beats, stop := context.WithCancel(ctx)
 	beaten := make(chan struct{})
@@ -119,7 +123,15 @@ func (m *Member) Run(ctx context.Context) {
 		if ctx.Err() != nil {
 			break
 		}
-		m.log.Info("joining the worker group failed, trying again", "group", m.cfg.Group, "error", err, "in", backoff)
+		why, final := m.refusal(ctx, err)
+		switch {
+		case final:
+			return why
+		case why != nil:
+			m.log.Error("the broker refuses this worker, trying again", "error", why, "in", backoff)
+		default:
+			m.log.Info("joining the worker group failed, trying again", "group", m.cfg.Group, "error", err, "in", backoff)
+		}
 		m.expire(ctx, err)
 		select {
 		case <-time.After(backoff):
@@ -128,6 +140,7 @@ func (m *Member) Run(ctx context.Context) {
 		backoff = min(2*backoff, 5*time.Second)
 	}
 	m.leave()
+	return nil
 }
 
 // round joins, syncs, tells the herder and stays until a new round is due.
@@ -149,7 +162,7 @@ func (m *Member) round(ctx context.Context) error {
 	if a.DelayMs > 0 {
 		m.delayUntil = time.Now().Add(time.Duration(a.DelayMs) * time.Millisecond)
 	}
-	m.placed = true
+	m.placed, m.joined = true, true
 	m.cfg.OnAssigned(ctx, Assigned{
 		Generation: m.generation, MemberID: m.id, Leader: a.Leader == m.id, LeaderURL: a.LeaderURL,
 		ConfigOffset: a.ConfigOffset, Stable: a.Stable, Add: a.Assigned, Revoke: a.Revoked, Owners: m.owners,
