@@ -17,7 +17,12 @@ import (
 // waitFor polls until ok or the test's patience ends.
 func waitFor(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	waitLong(t, 20*time.Second, what, ok)
+}
+
+func waitLong(t testing.TB, patience time.Duration, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {

@@ -211,7 +211,7 @@ func (l *Log) filledStep(err error) bool {
 			l.log.Info("the log grows again")
 		}
 		return true
-	case disk.IsNoSpace(err):
+	case disk.MayHeal(err):
 		l.m.spaceFail.Inc()
 		if !l.fillShort {
 			l.log.Warn("the log cannot grow; appends are refused until there is space", "error", err)

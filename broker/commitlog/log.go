@@ -26,11 +26,12 @@ type Options struct {
 	FS           disk.FS
 	Dir          string // the directory of segments; made if missing
 	LogUUID      [16]byte
-	Store        byte  // StoreMain or StoreCold
-	SegmentBytes int64 // file size of new segments, header block included
-	TailBytes    int64 // memory for the log's end beside what is not durable yet
-	FillAfter    int64 // bytes written after which zero-filling begins
-	FillAhead    int64 // how far ahead of the writer it stays
+	Store        byte        // StoreMain or StoreCold
+	SegmentBytes int64       // file size of new segments, header block included
+	TailBytes    int64       // memory for the log's end beside what is not durable yet
+	FillAfter    int64       // bytes written after which zero-filling begins
+	FillAhead    int64       // how far ahead of the writer it stays
+	Release      func() bool // gives space kept in reserve back to the file system, and tells whether there was some; may be nil
 	Now          func() time.Time
 	Log          *slog.Logger
 	Registerer   prometheus.Registerer

@@ -31,7 +31,7 @@ func newMetrics(reg prometheus.Registerer, store byte) *metrics {
 		diskReads: counter("disk_reads_total", "Batches read from segment files."),
 		corrupt:   counter("corrupt_reads_total", "Batches that did not match their checksum when read."),
 		skipped:   counter("skipped_frames_total", "Frames of unknown skippable kinds passed over at start."),
-		spaceFail: counter("space_failures_total", "Attempts to make a segment that failed for want of space or permission."),
+		spaceFail: counter("space_failures_total", "Attempts to make a segment that failed for want of space or permission; penstock_store_refusing says which."),
 		segments:  gauge("segments", "Segment files."),
 		failed:    gauge("fenced", "1 when writing is fenced after a failed write or fsync, until a restart."),
 		sync: prometheus.NewHistogram(prometheus.HistogramOpts{

@@ -3,12 +3,10 @@ package commitlog
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/penstockio/penstock/broker/batch"
-	"github.com/penstockio/penstock/broker/disk"
 )
 
 // Placed is a frame as it was placed into a round; its payload is in the log's memory until the round is released.
@@ -33,9 +31,6 @@ type piece struct {
 	pos int64
 	buf []byte
 }
-
-// spaceRetry bounds how often a full disk is asked again.
-const spaceRetry = 100 * time.Millisecond
 
 // writer is the writing half of a Log. mu is the sequencer: Begin takes it, End gives it back.
 type writer struct {
@@ -121,32 +116,6 @@ func (l *Log) beginEpoch(rec Recovery, e EpochRecord) error {
 // full; who holds a lock that applying the log may need must not wait.
 func (l *Log) Begin(size int64, wait bool) error { return l.BeginAs(ForData, size, wait) }
 
-// Use is what an append is for, which says how much of a segment it leaves when the log cannot grow.
-type Use int
-
-// A log full of what retention would take away must still take the frames that say so. So the last part of a segment is
-// kept for them (see spare); a snapshot, without which segments can't be removed, leaves half of that.
-const (
-	ForData Use = iota
-	ForSnapshots
-	ForFreeing // log starts, drops, and the frames of a start and a clean stop
-)
-
-// spare is what an append must leave of a segment.
-func (l *Log) spare(u Use) int64 {
-	switch u {
-	case ForData:
-		return l.o.SegmentBytes / spareShare
-	case ForSnapshots:
-		return l.o.SegmentBytes / spareShare / 2
-	default:
-		return 0
-	}
-}
-
-// spareShare: this part of each segment is spare, 4 MiB of 256.
-const spareShare = 64
-
 // BeginAs is Begin for an append that may use room which data leaves.
 func (l *Log) BeginAs(u Use, size int64, wait bool) error {
 	l.mu.Lock()
@@ -159,106 +128,6 @@ func (l *Log) BeginAs(u Use, size int64, wait bool) error {
 		l.mu.Unlock()
 	}
 	return err
-}
-
-func (l *Log) reserve(size int64, u Use) error {
-	switch {
-	case l.failed != nil:
-		return l.failed
-	case l.closing || !l.started:
-		return ErrClosed
-	case size > l.MaxGroup():
-		return fmt.Errorf("appending %d bytes: %w", size, ErrTooLarge)
-	}
-	if l.fillShort {
-		l.retryFill()
-		return l.spaceErr
-	}
-	need := size
-	if l.open == nil {
-		need += FrameSize(syncedSize)
-	}
-	room := int64(-1)
-	if l.cur != nil {
-		room = l.cur.end() - l.end - need - l.foot.room(size)
-	}
-	if room >= l.spare(ForData) {
-		return nil
-	}
-	err := l.roll()
-	if err != nil && err == l.spaceErr && room >= l.spare(u) {
-		return nil
-	}
-	return err
-}
-
-// MaxGroup is the most bytes a group may take: a quarter of a segment, and the header of one frame, so that a message of
-// a quarter segment fits.
-func (l *Log) MaxGroup() int64 { return FrameSize(int(l.o.SegmentBytes / 4)) }
-
-// roll makes the next segment and only then ends the current one with a pad.
-func (l *Log) roll() error {
-	if l.spaceErr != nil && l.o.Now().Sub(l.spaceTry).Abs() < spaceRetry {
-		return l.spaceErr
-	}
-	first := l.end
-	if l.cur != nil {
-		first = l.cur.end()
-	}
-	s, err := createSegment(l.fs, l.dir, segHeader{
-		log: l.o.LogUUID, store: l.o.Store, first: first, epoch: l.epoch, capacity: l.o.SegmentBytes - blockSize,
-	})
-	if err != nil {
-		if !disk.IsNoSpace(err) {
-			l.fail(err)
-			return l.failed
-		}
-		l.m.spaceFail.Inc()
-		if l.spaceErr == nil {
-			l.log.Warn("the log cannot grow; appends are refused until there is space", "error", err)
-		}
-		l.spaceErr, l.spaceTry = &SpaceError{err}, l.o.Now()
-		return l.spaceErr
-	}
-	if l.spaceErr != nil {
-		l.spaceErr = nil
-		l.log.Info("the log grows again")
-	}
-	l.m.rolls.Inc()
-	l.padToEnd()
-	l.segMu.Lock()
-	l.segs = append(l.segs, s)
-	l.m.segments.Set(float64(len(l.segs)))
-	l.segMu.Unlock()
-	l.cur, l.end = s, first
-	l.foot.reset()
-	return nil
-}
-
-// padToEnd ends the current segment with its footer and a pad. What is left is 0 or at least a header.
-func (l *Log) padToEnd() {
-	if l.cur == nil {
-		return
-	}
-	rem := l.cur.end() - l.end
-	if l.open == nil && rem >= FrameSize(syncedSize)+HeaderSize {
-		l.ensureRound(true)
-		rem = l.cur.end() - l.end
-	}
-	if n := l.foot.size(); !l.foot.unknown && l.open != nil && rem >= n+HeaderSize {
-		l.Put(KindFooter, 0, l.foot.encode(), false)
-		rem -= n
-	}
-	if rem > 0 {
-		r := l.ensureRound(false)
-		n := rem - HeaderSize
-		h := header{kind: KindPad, payload: int(n), epoch: l.epoch, position: l.end, time: l.lastTime, payloadCRC: zeroCRC(n)}
-		b := l.take(r, HeaderSize)
-		putHeader(b, &h, nil)
-		l.end += n // the payload is zero already
-		r.End = l.end
-	}
-	l.seal()
 }
 
 // seal ends the open round: the next frame begins another.

@@ -22,6 +22,8 @@ type FS interface {
 	List(dir string) ([]string, error)
 	// SyncDir makes creations, removals and renames in a directory durable.
 	SyncDir(dir string) error
+	// Free tells how many bytes more the file system of a directory takes from this process.
+	Free(dir string) (int64, error)
 	// Lock takes a file for this process until it is closed; the error wraps ErrLocked if another one holds it.
 	Lock(name string) (io.Closer, error)
 }
@@ -45,9 +47,17 @@ type File interface {
 // ErrLocked is wrapped by Lock's error when another process holds the lock.
 var ErrLocked = errors.New("locked by another process")
 
-// IsNoSpace tells whether an error means that space, quota or permission is missing: it may go away by itself.
-func IsNoSpace(err error) bool {
-	for _, e := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EACCES, syscall.EPERM, syscall.EROFS} {
+// IsNoSpace tells whether an error means that space or quota is missing.
+func IsNoSpace(err error) bool { return isOne(err, syscall.ENOSPC, syscall.EDQUOT) }
+
+// IsDenied tells whether an error means that permission is missing, or that the file system can only be read.
+func IsDenied(err error) bool { return isOne(err, syscall.EACCES, syscall.EPERM, syscall.EROFS) }
+
+// MayHeal tells whether what an error says may go away by itself, and nothing was lost: space or permission is missing.
+func MayHeal(err error) bool { return IsNoSpace(err) || IsDenied(err) }
+
+func isOne(err error, of ...syscall.Errno) bool {
+	for _, e := range of {
 		if errors.Is(err, e) {
 			return true
 		}

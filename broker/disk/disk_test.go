@@ -185,17 +185,65 @@ func TestUnsyncedNamesMayVanish(t *testing.T) {
 	}
 }
 
-func TestIsNoSpace(t *testing.T) {
-	for err, want := range map[error]bool{
-		fmt.Errorf("x: %w", syscall.ENOSPC): true, syscall.EDQUOT: true, syscall.EACCES: true, syscall.EIO: false, io.EOF: false,
+func TestWhatErrorsMean(t *testing.T) {
+	for _, c := range []struct {
+		err           error
+		space, denied bool
+	}{
+		{fmt.Errorf("x: %w", syscall.ENOSPC), true, false},
+		{syscall.EDQUOT, true, false},
+		{syscall.EACCES, false, true},
+		{syscall.EPERM, false, true},
+		{&fs.PathError{Op: "open", Err: syscall.EROFS}, false, true},
+		{syscall.EIO, false, false},
+		{io.EOF, false, false},
 	} {
-		if got := IsNoSpace(err); got != want {
-			t.Errorf("%v: %v", err, got)
+		if IsNoSpace(c.err) != c.space || IsDenied(c.err) != c.denied || MayHeal(c.err) != (c.space || c.denied) {
+			t.Errorf("%v: no space %v, denied %v, may heal %v", c.err, IsNoSpace(c.err), IsDenied(c.err), MayHeal(c.err))
 		}
 	}
 	d := NewMem()
 	d.SetFault(func(Op, string) error { return ErrNoSpace })
 	if _, err := d.Create("/f"); !IsNoSpace(err) {
+		t.Fatal(err)
+	}
+}
+
+// TestFree: what is reserved is taken from what is free, and comes back with the file, on both file systems.
+func TestFree(t *testing.T) {
+	mem := NewMem()
+	mem.SetSize(1 << 20)
+	for name, d := range map[string]FS{"/f": mem, filepath.Join(t.TempDir(), "f"): OS{}} {
+		if free, err := d.Free(filepath.Dir(name)); err != nil || free <= 0 {
+			t.Fatalf("%s: %d, %v", name, free, err)
+		}
+	}
+	f, err := mem.Create("/f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Allocate(1<<20 + 1); !IsNoSpace(err) {
+		t.Fatal(err)
+	}
+	if err := f.Allocate(1 << 20); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte("x"), 1<<20); !IsNoSpace(err) {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte("x"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if free, _ := mem.Free("/"); free != 0 {
+		t.Fatal(free)
+	}
+	if err := mem.Remove("/f"); err != nil {
+		t.Fatal(err)
+	}
+	if free, _ := mem.Free("/"); free != 1<<20 {
+		t.Fatal(free)
+	}
+	if _, err := (OS{}).Free("/nowhere"); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}
 }

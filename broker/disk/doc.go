@@ -1,7 +1,7 @@
 // Package disk is the file system as the broker uses it: a handful of operations on whole files and byte ranges, so
 // that tests can put a failing or crashing disk underneath.
 //
-// It owns no policy: it never retries, never logs and never decides what an error means beyond IsNoSpace.
+// It owns no policy: it never retries, never logs and never decides what an error means beyond MayHeal.
 //
 // Invariants:
 //

@@ -34,6 +34,7 @@ type Mem struct {
 	durable map[string]*memNode // names that survive a crash
 	locks   map[string]bool
 	fault   func(op Op, name string) error
+	size    int64 // what files may take together, 0 without a bound
 }
 
 type page = [pageSize]byte
@@ -235,6 +236,31 @@ func (m *Mem) SyncDir(dir string) error {
 		}
 	}
 	return nil
+}
+
+// SetSize bounds what files take together, by their sizes; 0 takes the bound away.
+func (m *Mem) SetSize(n int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.size = n
+}
+
+// Free implements FS.
+func (m *Mem) Free(string) (int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.free(), nil
+}
+
+func (m *Mem) free() int64 {
+	if m.size == 0 {
+		return 1 << 50
+	}
+	n := m.size
+	for _, f := range m.files {
+		n -= f.size
+	}
+	return n
 }
 
 // Lock implements FS.

@@ -57,6 +57,9 @@ func (f *memFile) WriteAt(b []byte, off int64) (int, error) {
 	if err := f.open("write"); err != nil {
 		return 0, err
 	}
+	if err := f.fits("write", off+int64(len(b))); err != nil {
+		return 0, err
+	}
 	for done := 0; done < len(b); {
 		i, at := (off+int64(done))/pageSize, (off+int64(done))%pageSize
 		n := min(len(b)-done, int(pageSize-at))
@@ -118,8 +121,19 @@ func (f *memFile) Allocate(size int64) error {
 	}
 	f.m.mu.Lock()
 	defer f.m.mu.Unlock()
+	if err := f.fits("allocate", size); err != nil {
+		return err
+	}
 	f.n.size = max(f.n.size, size)
 	return f.open("allocate")
+}
+
+// fits refuses to grow the file beyond what there is room for.
+func (f *memFile) fits(op string, size int64) error {
+	if more := size - f.n.size; f.m.size > 0 && more > 0 && more > f.m.free() {
+		return &fs.PathError{Op: op, Path: f.name, Err: ErrNoSpace}
+	}
+	return nil
 }
 
 func (f *memFile) SyncData() error {

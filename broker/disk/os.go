@@ -79,6 +79,15 @@ func (OS) SyncDir(dir string) error {
 	return err
 }
 
+// Free implements FS.
+func (OS) Free(dir string) (int64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, &fs.PathError{Op: "statfs", Path: dir, Err: err}
+	}
+	return int64(min(st.Bavail*uint64(st.Bsize), 1<<62)), nil
+}
+
 // Lock implements FS with flock: the kernel gives it back when the process ends, however it ends.
 func (OS) Lock(name string) (io.Closer, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)

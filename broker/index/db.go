@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -29,15 +30,18 @@ type Options struct {
 	MemTableBytes int
 	CacheBytes    int64
 	Log           *slog.Logger
-	// OnFull tells that files cannot be written for want of space, and again when they can. It must not block.
-	OnFull func(full bool)
+	// OnFailing tells why files cannot be written, which is tried again and again, and with nil that they can. It must not
+	// block.
+	OnFailing func(error)
+	// Reserve gives space back to a full file system, and tells whether it had some.
+	Reserve func() bool
 }
 
 // DB is the open index. It is safe for concurrent use.
 type DB struct {
-	p    *pebble.DB
-	log  *logger
-	full *fullness
+	p       *pebble.DB
+	log     *logger
+	writing *writing
 
 	flushMu  sync.Mutex
 	flushing <-chan struct{} // closed when the last flush begun has ended
@@ -57,12 +61,12 @@ var ErrNotFound = pebble.ErrNotFound
 // Open opens or creates the index. Its error may mean that the directory is damaged: Remove it and rebuild.
 func Open(o Options) (*DB, error) {
 	log := &logger{log: o.Log}
-	full := &fullness{tell: o.OnFull, quit: make(chan struct{})}
+	w := &writing{tell: o.OnFailing, reserve: o.Reserve, quit: make(chan struct{})}
 	if o.FS == nil {
 		o.FS = vfs.Default
 	}
 	po := &pebble.Options{
-		FS:                          vfs.OnDiskFull(o.FS, full.hit),
+		FS:                          vfs.OnDiskFull(patientFS{o.FS, w}, w.noSpace),
 		FormatMajorVersion:          pebble.FormatFlushableIngest,
 		DisableWAL:                  true, // I1
 		MemTableSize:                uint64(o.MemTableBytes),
@@ -74,7 +78,7 @@ func Open(o Options) (*DB, error) {
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 1 },
 		Logger:                      log,
 		EventListener: &pebble.EventListener{
-			FlushEnd:        full.flushed,
+			FlushEnd:        w.flushed,
 			BackgroundError: func(err error) { log.Errorf("%v; it is tried again", err) },
 		},
 	}
@@ -85,7 +89,7 @@ func Open(o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the index in %s: %w", o.Dir, err)
 	}
-	db := &DB{p: p, log: log, full: full}
+	db := &DB{p: p, log: log, writing: w}
 	if err := db.Failed(); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the index in %s: %w", o.Dir, err), p.Close())
 	}
@@ -166,39 +170,78 @@ func (s *Snapshot) Get(key []byte) ([]byte, error) {
 }
 
 // Flush writes what is in memory to disk and waits for it.
-func (d *DB) Flush() error {
-	if err := errors.Join(d.p.Flush(), d.Failed()); err != nil {
-		return fmt.Errorf("flushing the index: %w", err)
+func (d *DB) Flush(ctx context.Context) error {
+	for {
+		done, begun, err := d.flush()
+		if err != nil {
+			return fmt.Errorf("flushing the index: %w", err)
+		}
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return fmt.Errorf("flushing the index: %w", ctx.Err())
+		}
+		if begun {
+			return d.Failed()
+		}
 	}
-	return nil
 }
 
-// AsyncFlush begins to write what is in memory to disk, so that a restart replays less of the log. While an earlier
-// one still runs it does nothing: more memtables would only bring nearer the number at which Pebble blocks.
+// AsyncFlush begins to write what is in memory to disk, so that a restart replays less of the log.
 func (d *DB) AsyncFlush() error {
+	_, _, err := d.flush()
+	return err
+}
+
+// flush begins a flush. While an earlier one still runs it gives that instead: more memtables would only bring nearer the
+// number at which Pebble blocks.
+func (d *DB) flush() (done <-chan struct{}, begun bool, err error) {
 	d.flushMu.Lock()
 	defer d.flushMu.Unlock()
 	if d.flushing != nil {
 		select {
 		case <-d.flushing:
 		default:
+			return d.flushing, false, nil
+		}
+	}
+	d.flushing, err = d.p.AsyncFlush()
+	return d.flushing, true, err
+}
+
+// closeFlush is how often Close looks whether its flush can be done at all.
+const closeFlush = 50 * time.Millisecond
+
+// Close flushes and closes (I2). What cannot be flushed, since files cannot be written, is left to the log.
+func (d *DB) Close() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	look := time.NewTicker(closeFlush)
+	defer look.Stop()
+	flushed := make(chan error, 1)
+	go func() { flushed <- d.Flush(ctx) }()
+	for {
+		select {
+		case err := <-flushed:
+			d.writing.stop()
+			return errors.Join(err, d.p.Close())
+		case <-look.C:
+		}
+		if d.writing.failing.Load() {
+			cancel()
+			_ = <-flushed // it was given up
+			d.log.Errorf("it is closed without being flushed, since it cannot be written; the next start replays more of the log")
+			if err := d.Abandon(); err != nil {
+				d.log.Errorf("closing it: %v", err)
+			}
 			return nil
 		}
 	}
-	done, err := d.p.AsyncFlush()
-	d.flushing = done
-	return err
-}
-
-// Close flushes and closes (I2).
-func (d *DB) Close() error {
-	d.full.stop()
-	return errors.Join(d.p.Flush(), d.p.Close())
 }
 
 // Abandon closes without a flush, as a crash would; the log replays the rest.
 func (d *DB) Abandon() error {
-	d.full.stop()
+	d.writing.stop()
 	return d.p.Close()
 }
 

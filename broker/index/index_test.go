@@ -2,6 +2,7 @@ package index
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
 	"errors"
 	"flag"
@@ -14,6 +15,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
@@ -185,7 +187,7 @@ func TestFullDisk(t *testing.T) {
 	}))
 	told := make(chan bool, 10)
 	db, err := Open(Options{
-		Dir: "/index", FS: fs, MemTableBytes: 1 << 20, CacheBytes: 1 << 20, Log: quiet(), OnFull: func(full bool) { told <- full },
+		Dir: "/index", FS: fs, MemTableBytes: 1 << 20, CacheBytes: 1 << 20, Log: quiet(), OnFailing: func(err error) { told <- err != nil },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -214,6 +216,99 @@ func TestFullDisk(t *testing.T) {
 	if n := tries.Load(); n > 20 {
 		t.Fatalf("tried %d times", n)
 	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestReserveIsGiven: what finds no space gets what is kept in reserve and goes on; without one it says what is the matter,
+// whatever that is, and goes on by itself.
+func TestReserveIsGiven(t *testing.T) {
+	for _, c := range []struct {
+		fault   syscall.Errno
+		op      errorfs.OpKind
+		reserve bool
+	}{
+		{syscall.ENOSPC, errorfs.OpCreate, true},
+		{syscall.ENOSPC, errorfs.OpFileWrite, true},
+		{syscall.ENOSPC, errorfs.OpFileWrite, false},
+		{syscall.EDQUOT, errorfs.OpCreate, false},
+		{syscall.EACCES, errorfs.OpCreate, false},
+		{syscall.EROFS, errorfs.OpCreate, false},
+		{syscall.EIO, errorfs.OpFileWrite, false},
+	} {
+		t.Run(fmt.Sprint(c.fault, c.op, c.reserve), func(t *testing.T) {
+			var full atomic.Bool
+			var tries atomic.Int64
+			fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if full.Load() && op.Kind == c.op && strings.HasSuffix(op.Path, ".sst") {
+					tries.Add(1)
+					return c.fault
+				}
+				return nil
+			}))
+			told := make(chan error, 10)
+			db, err := Open(Options{
+				Dir: "/index", FS: fs, MemTableBytes: 1 << 20, CacheBytes: 1 << 20, Log: quiet(), OnFailing: func(err error) { told <- err },
+				Reserve: func() bool { return c.reserve && full.Swap(false) },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := db.NewBatch()
+			if err := errors.Join(b.Set([]byte("a"), []byte("v")), db.Commit(b)); err != nil {
+				t.Fatal(err)
+			}
+			full.Store(true)
+			flushed := make(chan error, 1)
+			go func() { flushed <- db.Flush(context.Background()) }()
+			if !c.reserve {
+				if err := <-told; !errors.Is(err, c.fault) {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+				defer cancel()
+				if err := db.Flush(ctx); !errors.Is(err, context.DeadlineExceeded) {
+					t.Fatalf("flushed: %v", err)
+				}
+				if n := tries.Load(); n > 20 {
+					t.Fatalf("tried %d times", n)
+				}
+				full.Store(false)
+			}
+			if err := <-flushed; err != nil {
+				t.Fatal(err)
+			}
+			if !c.reserve {
+				if err := <-told; err != nil {
+					t.Fatal(err)
+				}
+			}
+			if len(told) > 0 {
+				t.Fatal(<-told)
+			}
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// TestCloseOnFullDisk: it ends.
+func TestCloseOnFullDisk(t *testing.T) {
+	var full atomic.Bool
+	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if full.Load() && (op.Kind == errorfs.OpCreate || op.Kind == errorfs.OpFileWrite) {
+			return syscall.ENOSPC
+		}
+		return nil
+	}))
+	db := open(t, fs)
+	b := db.NewBatch()
+	if err := errors.Join(b.Set([]byte("a"), []byte("v")), db.Commit(b)); err != nil {
+		t.Fatal(err)
+	}
+	full.Store(true)
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}

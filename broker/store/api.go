@@ -29,7 +29,8 @@ type Entry struct {
 	Payload []byte      // a machine's own record
 	Frees   bool        // the append gives space back, so it may use what is kept for that on a full disk
 
-	own bool // a record of the store's own: only the store makes such entries
+	own  bool // a record of the store's own: only the store makes such entries
+	drop bool // its queue takes nothing any more
 }
 
 // Appended says what became of one Data entry: the base offset it was given (for a duplicate: the original one),

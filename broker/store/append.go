@@ -54,8 +54,13 @@ func useOf(entries []Entry) commitlog.Use {
 
 // enter enters the sequencer with room for size bytes; see commitlog.Log.BeginAs.
 func (s *Store) enter(u commitlog.Use, size int64, wait bool) error {
-	if e := s.full.Load(); e != nil {
+	if e := s.failing.Load(); e != nil {
 		return e
+	}
+	if u == commitlog.ForData {
+		if e := s.short(); e != nil {
+			return e
+		}
 	}
 	return storageErr(s.log.BeginAs(u, size, wait))
 }
@@ -93,6 +98,8 @@ func (s *Store) sequence(t *Ticket, entries []Entry) *tag {
 			p = s.decide(&entries[i], &t.results[di])
 			dup = dup || t.results[di].Duplicate
 			di++
+		} else if entries[i].drop {
+			p.place = s.table.Dropping(entries[i].Queue)
 		}
 		if p.place {
 			last = i

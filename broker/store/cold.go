@@ -22,6 +22,7 @@ func (o *Options) coldSegmentBytes() int64 {
 func (s *Store) openCold(o commitlog.Options) (err error) {
 	o.Dir, o.Store, o.SegmentBytes = s.coldDir(), commitlog.StoreCold, s.o.coldSegmentBytes()
 	o.TailBytes, o.FillAhead = 1<<20, 0
+	o.Release = func() bool { return s.log.Short() && s.giveReserve() }
 	s.cold, err = commitlog.Open(o)
 	return err
 }
@@ -61,7 +62,7 @@ type coldTag struct{ done chan error }
 func (t *coldTag) finish(err error) { t.done <- err }
 
 // move writes a round, makes it durable, and only then lets the index name its copies.
-func (s *Store) move(ctx context.Context, r *round) error {
+func (s *Store) move(ctx context.Context, r *round, use commitlog.Use) error {
 	if err := s.startCold(); err != nil {
 		return err
 	}
@@ -72,7 +73,6 @@ func (s *Store) move(ctx context.Context, r *round) error {
 	for i := range r.copies {
 		size += commitlog.FrameSize(commitlog.CopiedSize(len(r.copies[i].batch)))
 	}
-	use := commitlog.ForData
 	if len(r.copies) == 0 {
 		use = commitlog.ForFreeing // it only takes away
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/penstockio/penstock/broker/commitlog"
+	"github.com/penstockio/penstock/broker/disk"
 	"github.com/penstockio/penstock/broker/queue"
 )
 
@@ -25,11 +26,26 @@ type Reason string
 
 // Reasons of a StorageError.
 const (
-	NoSpace  Reason = "no space"  // resumes by itself
-	Failed   Reason = "failed"    // a write, an fsync or the index failed: fenced until a restart
-	Damaged  Reason = "damaged"   // health only: bytes of the log are not what was written
-	CutShort Reason = "cut short" // health only: the log ended before what the index had seen; the index was rebuilt
+	NoSpace  Reason = "no space"      // resumes by itself
+	Denied   Reason = "no permission" // to write, or the file system can only be read: resumes by itself
+	Failed   Reason = "failed"        // a write, an fsync or the index failed: the error says whether until a restart
+	Damaged  Reason = "damaged"       // health only: bytes of the log are not what was written
+	CutShort Reason = "cut short"     // health only: the log ended before what the index had seen; the index was rebuilt
 )
+
+// Reasons lists all of them.
+var Reasons = []Reason{NoSpace, Denied, Failed, Damaged, CutShort}
+
+// reason tells what a file system's error means.
+func reason(err error) Reason {
+	switch {
+	case disk.IsNoSpace(err):
+		return NoSpace
+	case disk.IsDenied(err):
+		return Denied
+	}
+	return Failed
+}
 
 // StorageError is what appends get while storage refuses writes, and what Health returns.
 type StorageError struct {
@@ -53,7 +69,7 @@ func storageErr(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &space):
-		return &StorageError{NoSpace, err}
+		return &StorageError{reason(space.Err), err}
 	case errors.As(err, &failed):
 		return &StorageError{Failed, err}
 	case errors.Is(err, commitlog.ErrClosed):

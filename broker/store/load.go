@@ -70,20 +70,21 @@ func (s *Store) emptyIndex() (bool, error) {
 func (s *Store) tryIndex() (err error) {
 	s.db, err = index.Open(index.Options{
 		Dir: s.indexDir(), FS: s.o.IndexFS, MemTableBytes: s.o.MemTableBytes, CacheBytes: s.o.CacheBytes, Log: s.l,
-		OnFull: s.onIndexFull,
+		OnFailing: s.onIndexFailing, Reserve: s.giveReserve,
 	})
 	return err
 }
 
-// onIndexFull refuses appends while the index cannot be written to disk: it would grow in memory until it blocks.
-func (s *Store) onIndexFull(full bool) {
-	if !full {
-		s.full.Store(nil)
+// onIndexFailing refuses appends while the index cannot be written to disk: it would grow in memory until it blocks.
+func (s *Store) onIndexFailing(err error) {
+	if err == nil {
+		s.failing.Store(nil)
 		s.l.Info("the index can be written again")
 		return
 	}
-	s.full.Store(&StorageError{NoSpace, errors.New("no space to write the index")})
-	s.l.Warn("the index cannot be written for want of space; appends are refused until there is some")
+	e := &StorageError{reason(err), fmt.Errorf("writing the index in %s, which is tried again: %w", s.indexDir(), err)}
+	s.failing.Store(e)
+	s.l.Warn("the index cannot be written; appends are refused until it can", "reason", e.Reason, "error", err)
 }
 
 // resetIndex deletes the index and opens an empty one.

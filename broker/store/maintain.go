@@ -20,6 +20,7 @@ func (m *maintainer) start(s *Store) {
 	ctx, m.cancel = context.WithCancel(context.Background())
 	m.done.Go(func() { s.every(ctx, s.o.RetentionCheck, "retention", s.Retain) })
 	m.done.Go(func() { s.every(ctx, s.o.CleanBackoff, "compaction and making space", s.clean) })
+	m.done.Go(func() { s.keepReserve(ctx) })
 	if s.o.ScrubBytes > 0 {
 		m.done.Go(func() { s.scrubLoop(ctx) })
 	}
@@ -49,9 +50,9 @@ func (s *Store) every(ctx context.Context, pause time.Duration, what string, job
 	}
 }
 
-// clean compacts and then makes space; what can't be compacted does not keep space from being made.
+// clean finishes what was to be dropped, compacts and then makes space; none of it keeps space from being made.
 func (s *Store) clean(ctx context.Context) error {
-	return errors.Join(s.Compact(ctx), s.MakeSpace(ctx))
+	return errors.Join(s.dropOwed(), s.Compact(ctx), s.MakeSpace(ctx))
 }
 
 // job runs one piece of work and says what went wrong, once: it is tried again when it is next due.

@@ -108,6 +108,11 @@ func (m *Meta) encode() ([]byte, error) {
 	return append(b, '\n'), err
 }
 
+// writeMeta writes the file, on a full disk with the reserve.
+func (s *Store) writeMeta() error {
+	return s.withReserve(func() error { return s.meta.write(s.o.Disk, s.dir) })
+}
+
 func (m *Meta) write(fsys disk.FS, dir string) error {
 	b, err := m.encode()
 	if err != nil {

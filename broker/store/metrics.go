@@ -1,6 +1,10 @@
 package store
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 type metrics struct {
 	duplicates, rebuilds   prometheus.Counter
@@ -46,11 +50,23 @@ func newMetrics(reg prometheus.Registerer, s *Store) *metrics {
 	gauge := func(name, help string, f func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "penstock_store_" + name, Help: help}, f)
 	}
+	for _, r := range Reasons {
+		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "penstock_store_refusing", ConstLabels: prometheus.Labels{"reason": string(r)},
+			Help: "1 while this keeps the store from being healthy: it refuses writes, unless the reason is that log was lost (damaged, cut short).",
+		}, func() float64 {
+			if e := (*StorageError)(nil); errors.As(s.Health(), &e) && e.Reason == r {
+				return 1
+			}
+			return 0
+		}))
+	}
 	reg.MustRegister(
 		m.duplicates, m.rebuilds, m.readBatches, m.readBytes,
 		m.snapshots, m.expired, m.copied, m.removedBytes, m.compactions, m.compactedBytes, m.maintenanceErrors, m.lastSpace,
 		m.scrubbed, m.damaged, m.lastScrub,
 		gauge("live_ratio", "Share of the sealed log segments that is still needed, of main and cold log together.", s.liveRatio),
+		gauge("reserve_bytes", "Space kept for the time when the disk is full.", func() float64 { return float64(s.reserve.held()) }),
 		gauge("queues", "Queues held.", func() float64 { return float64(s.table.Len()) }),
 		gauge("queue_bytes", "Bytes of record batches kept in all queues.", func() float64 { return float64(s.table.Bytes()) }),
 		gauge("log_durable_position", "End of the log that is durable.", func() float64 { return float64(s.log.Durable()) }),

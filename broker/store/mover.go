@@ -24,7 +24,7 @@ func (s *Store) empty(ctx context.Context, id segID) error {
 	}); err != nil {
 		return err
 	}
-	mv := &mover{s: s, ctx: ctx, r: &round{}}
+	mv := &mover{s: s, ctx: ctx, r: &round{}, use: commitlog.ForSnapshots}
 	for _, h := range holds {
 		if err := mv.queue(id, h.q, h.from, h.to); err != nil {
 			return err
@@ -38,7 +38,8 @@ type mover struct {
 	s     *Store
 	ctx   context.Context
 	r     *round
-	bytes int64 // of the round in the cold log
+	bytes int64         // of the round in the cold log
+	use   commitlog.Use // emptying segments gives more space than it takes
 }
 
 // queue takes a queue's batches between two offsets that stand in a segment.
@@ -100,7 +101,7 @@ func (m *mover) flush() error {
 	if len(r.ranges) == 0 && len(r.cleaned) == 0 && len(r.markers) == 0 {
 		return nil
 	}
-	return m.s.move(m.ctx, r)
+	return m.s.move(m.ctx, r, m.use)
 }
 
 // put replaces a batch by what is left of it, nil for nothing.

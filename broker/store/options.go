@@ -17,6 +17,7 @@ type Options struct {
 	TailBytes       int64         // memory for the log's end; default 16 MiB
 	MemTableBytes   int           // of the index; default 16 MiB
 	CacheBytes      int64         // of the index; default 32 MiB
+	ReserveBytes    int64         // kept for the time when the disk is full; default four memtables, -1: none
 	MaxProducers    int           // producers' windows kept in memory; default 50,000
 	FlushLogBytes   int64         // the index is flushed after so much log; default 512 MiB
 	FlushInterval   time.Duration // or after so much time with changes; default 30 s
@@ -61,6 +62,7 @@ func (o *Options) setDefaults() {
 	if o.MemTableBytes == 0 {
 		o.MemTableBytes = 16 << 20
 	}
+	def(&o.ReserveBytes, reserveTables*int64(o.MemTableBytes))
 	if o.MaxProducers == 0 {
 		o.MaxProducers = 50_000
 	}

@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -83,28 +82,53 @@ func policyRecord(p Policy) []byte {
 	return appendField(b, fieldDirty, uint64(p.Dirty))
 }
 
-// Drop implements API. What was appended to the queue before is gone when it returns.
-func (s *Store) Drop(q queue.ID) error {
-	if !s.table.Dropping(q) {
-		return fmt.Errorf("dropping queue %d: %w", q, ErrNoQueue)
+// AppendDrop adds entries that drop queues to those of an append, so that both happen together or not at all. From the
+// append on the queues take nothing; what they held is gone when it is applied. Queues that are gone already are passed over.
+func AppendDrop(to []Entry, queues ...queue.ID) []Entry {
+	record := dropRecord() // shared: nobody writes to it
+	for _, q := range queues {
+		to = append(to, Entry{Kind: commitlog.KindQueue, Queue: q, Payload: record, Frees: true, own: true, drop: true})
 	}
-	return s.appendOwn(commitlog.ForFreeing, commitlog.KindQueue, dropRecord(), q)
+	return to
 }
 
-// DropAll drops several queues in one append; those that are gone already are passed over.
-func (s *Store) DropAll(queues ...queue.ID) error {
-	there := make([]queue.ID, 0, len(queues))
-	for _, q := range queues {
-		if s.table.Dropping(q) {
-			there = append(there, q)
-		}
+// Drop implements API. What was appended to the queue before is gone when it returns.
+func (s *Store) Drop(q queue.ID) error {
+	if st, _, ok := s.table.Get(q); !ok || st.IsDropping() {
+		return fmt.Errorf("dropping queue %d: %w", q, ErrNoQueue)
 	}
-	for part := range slices.Chunk(there, dropTogether) {
-		if err := s.appendOwn(commitlog.ForFreeing, commitlog.KindQueue, dropRecord(), part...); err != nil {
-			return fmt.Errorf("dropping %d queues: %w", len(part), err)
+	return s.drop(q)
+}
+
+func (s *Store) drop(queues ...queue.ID) error {
+	t := s.Append(Durable, AppendDrop(nil, queues...)...)
+	<-t.Done()
+	return t.Err()
+}
+
+// DropAll drops queues; those that are gone already are passed over. What can't be dropped now is tried again in the
+// background.
+func (s *Store) DropAll(queues ...queue.ID) error {
+	for len(queues) > 0 {
+		n := min(len(queues), dropTogether)
+		if err := s.drop(queues[:n]...); err != nil {
+			s.owed.Lock()
+			s.owed.queues = append(s.owed.queues, queues...)
+			s.owed.Unlock()
+			return fmt.Errorf("dropping %d queues, which is tried again: %w", len(queues), err)
 		}
+		queues = queues[n:]
 	}
 	return nil
+}
+
+// dropOwed tries again what DropAll could not do.
+func (s *Store) dropOwed() error {
+	s.owed.Lock()
+	queues := s.owed.queues
+	s.owed.queues = nil
+	s.owed.Unlock()
+	return s.DropAll(queues...)
 }
 
 // dropTogether is how many queues one append drops: the log bounds what an append may hold.

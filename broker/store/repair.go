@@ -283,5 +283,5 @@ func (s *Store) raiseFloors() error {
 		}
 	}
 	s.meta.Floors = nil
-	return s.meta.write(s.o.Disk, s.dir)
+	return s.writeMeta()
 }

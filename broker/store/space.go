@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,16 @@ const (
 // MakeSpace takes a snapshot when one is due, moves what lives in nearly dead segments into the cold log, and removes
 // segments in which nothing lives.
 func (s *Store) MakeSpace(ctx context.Context) error {
+	err := s.emptySegments(ctx)
+	// On a full disk only this helps, and the rest may be possible after it.
+	if err = errors.Join(err, s.removeDead(ctx)); err != nil {
+		return err
+	}
+	s.m.lastSpace.SetToCurrentTime()
+	return nil
+}
+
+func (s *Store) emptySegments(ctx context.Context) error {
 	if s.snapshotDue() {
 		if err := s.Snapshot(ctx); err != nil {
 			return err
@@ -40,11 +51,7 @@ func (s *Store) MakeSpace(ctx context.Context) error {
 	if err := s.emptyMain(ctx); err != nil {
 		return err
 	}
-	if err := s.emptyCold(ctx); err != nil {
-		return err
-	}
-	s.m.lastSpace.SetToCurrentTime()
-	return s.removeDead(ctx)
+	return s.emptyCold(ctx)
 }
 
 func (s *Store) snapshotDue() bool {
@@ -66,10 +73,15 @@ func (s *Store) sealed(log *commitlog.Log, applied int64) []commitlog.Segment {
 	return all
 }
 
-// emptyMain moves what lives out of segments that are nearly dead, or that hold only what is kept for ever.
+// emptyMain moves what lives out of segments that are nearly dead, or that hold only what is kept for ever. Those with the
+// least come first: when space is short there may be room for these alone.
 func (s *Store) emptyMain(ctx context.Context) error {
 	live := s.lives.all()
-	for _, sg := range s.sealed(s.log, s.applied.Load()) {
+	all := s.sealed(s.log, s.applied.Load())
+	slices.SortStableFunc(all, func(a, b commitlog.Segment) int {
+		return cmp.Compare(live[segID{index.StoreMain, a.First}], live[segID{index.StoreMain, b.First}])
+	})
+	for _, sg := range all {
 		id := segID{index.StoreMain, sg.First}
 		share := float64(live[id]) / float64(sg.End-sg.First)
 		if live[id] == 0 || share >= longLive {
@@ -243,7 +255,7 @@ func (s *Store) remove(ctx context.Context, store uint8, dead []commitlog.Segmen
 			return err
 		}
 	}
-	if err := s.db.Flush(); err != nil { // after a crash the index must not name what is gone
+	if err := s.db.Flush(ctx); err != nil { // after a crash the index must not name what is gone
 		return err
 	}
 	log := s.log

@@ -612,7 +612,7 @@ func TestRangesMayOverlap(t *testing.T) {
 	for i := range 10 {
 		put(t, s, 1, one(t, int64(i), fmt.Sprint("v", i)))
 	}
-	if err := s.move(context.Background(), &round{ranges: []span{{1, 3, 4}, {1, 4, 6}, {1, 3, 3}, {1, 7, 7}, {9, 0, 5}}}); err != nil {
+	if err := s.move(context.Background(), &round{ranges: []span{{1, 3, 4}, {1, 4, 6}, {1, 3, 3}, {1, 7, 7}, {9, 0, 5}}}, commitlog.ForFreeing); err != nil {
 		t.Fatal(err)
 	}
 	checkShares(t, s)

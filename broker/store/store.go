@@ -48,6 +48,12 @@ type Store struct {
 	snapshotted atomic.Pointer[lastSnapshot]
 	snapCount   atomic.Uint64
 	pace        pace // of maintenance
+	reserve     *reserve
+
+	owed struct { // queues whose drop failed
+		sync.Mutex
+		queues []queue.ID
+	}
 
 	retainClock retainClock
 
@@ -63,7 +69,7 @@ type Store struct {
 	apply   *applier
 	applied atomic.Int64 // log position the index has reached
 	broken  atomic.Pointer[StorageError]
-	full    atomic.Pointer[StorageError] // the index has no space
+	failing atomic.Pointer[StorageError] // the index cannot be written for now
 	dirty   atomic.Bool                  // the index holds what is not flushed, and the flush timer runs
 	flushMu sync.Mutex
 	stopped bool // no flush begins any more; guarded by flushMu
@@ -113,9 +119,13 @@ func Open(dir string, o Options, log *slog.Logger, reg prometheus.Registerer) (*
 	}
 	s.m = newMetrics(reg, s)
 	s.wait.init()
+	if s.reserve, err = openReserve(o.Disk, dir, o.ReserveBytes, o.SegmentBytes); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
 	lo := commitlog.Options{
 		FS: o.Disk, Dir: filepath.Join(dir, "log"), LogUUID: s.meta.LogUUID, SegmentBytes: o.SegmentBytes,
 		TailBytes: o.TailBytes, FillAfter: o.ZeroFillAfter, FillAhead: o.fillAhead(), Now: o.Now, Log: log, Registerer: reg,
+		Release: s.giveReserve,
 	}
 	if s.log, err = commitlog.Open(lo); err == nil {
 		err = s.openCold(lo)
@@ -217,7 +227,7 @@ func (s *Store) cutShort(what string, end, seen int64) (index.Checkpoint, error)
 	s.l.Error("storage lost synced bytes", "error", cut)
 	s.warning.Store(&StorageError{CutShort, cut})
 	s.meta.History++
-	if err := s.meta.write(s.o.Disk, s.dir); err != nil {
+	if err := s.writeMeta(); err != nil {
 		return index.Checkpoint{}, err
 	}
 	return s.resetIndex("the " + what + " is shorter than the index")
@@ -255,7 +265,7 @@ func (s *Store) recoverCold(cp *index.Checkpoint, rec *commitlog.Recovery) (err 
 // openWriter takes the next epoch, makes it durable and begins to write.
 func (s *Store) openWriter(rec commitlog.Recovery) error {
 	s.meta.Epoch = max(s.meta.Epoch, rec.Epoch, s.coldRec.Epoch) + 1
-	if err := s.meta.write(s.o.Disk, s.dir); err != nil {
+	if err := s.writeMeta(); err != nil {
 		return err
 	}
 	s.rounds, s.done, s.tasks = make(chan *commitlog.Round, 2), make(chan struct{}), make(chan task)
@@ -307,7 +317,10 @@ func (s *Store) Health() error {
 	if err := s.log.Health(); err != nil {
 		return storageErr(err)
 	}
-	if e := s.full.Load(); e != nil {
+	if e := s.failing.Load(); e != nil {
+		return e
+	}
+	if e := s.short(); e != nil {
 		return e
 	}
 	if e := s.warning.Load(); e != nil {

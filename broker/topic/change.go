@@ -23,7 +23,7 @@ func (r *Registry) Delete(ctx context.Context, ids []ID) []error {
 		return errs
 	}
 	defer r.unlock()
-	var entries []store.Entry
+	var g grouped
 	gone := make([]*Topic, len(ids))
 	for i, id := range ids {
 		t := r.GetID(id)
@@ -33,25 +33,26 @@ func (r *Registry) Delete(ctx context.Context, ids []ID) []error {
 		}
 		rec := t.Record
 		rec.Deleted = true
-		entries = append(entries, store.Entry{Kind: commitlog.KindTopic, Payload: rec.encode(), Frees: true})
+		entries := []store.Entry{{Kind: commitlog.KindTopic, Payload: rec.encode(), Frees: true}}
+		if t.fewQueues() {
+			entries = store.AppendDrop(entries, t.queues()...)
+		}
+		g.add(r.st, i, entries)
 		gone[i] = t
 	}
-	if len(entries) == 0 {
-		return errs
-	}
-	err := r.append(entries)
-	var queues []queue.ID
-	for i, t := range gone {
-		switch {
-		case t == nil:
-		case err != nil:
-			errs[i] = fmt.Errorf("deleting topic %q: %w", t.Name, err)
-		default:
-			r.remove(t)
-			queues = append(queues, t.queues()...)
+	g.flush(r.st)
+	var late []queue.ID
+	g.wait(func(i int, err error) {
+		if err != nil {
+			errs[i] = fmt.Errorf("deleting topic %q: %w", gone[i].Name, err)
+			return
 		}
-	}
-	r.dropQueues(queues)
+		r.remove(gone[i])
+		if !gone[i].fewQueues() {
+			late = append(late, gone[i].queues()...)
+		}
+	})
+	r.dropQueues(late)
 	for i, t := range gone {
 		if t != nil && errs[i] == nil && r.deleted != nil {
 			r.deleted(t)
@@ -59,6 +60,9 @@ func (r *Registry) Delete(ctx context.Context, ids []ID) []error {
 	}
 	return errs
 }
+
+// fewQueues tells whether the topic's queues can be dropped in the append of its deletion.
+func (t *Topic) fewQueues() bool { return t.ReadCount < together }
 
 // Grow gives a topic more partitions. Fewer are refused: offsets and keys would lose their place.
 func (r *Registry) Grow(ctx context.Context, name string, count int32, validateOnly bool) error {

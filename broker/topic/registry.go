@@ -141,7 +141,7 @@ func (r *Registry) Create(ctx context.Context, specs []Spec, validateOnly bool) 
 	defer r.unlock()
 	next := r.nextQueue()
 	taken := map[string]string{}
-	var g creation
+	var g grouped
 	for i, s := range specs {
 		if err := r.checkSpec(s, taken); err != nil {
 			out[i].Err = err
@@ -158,52 +158,58 @@ func (r *Registry) Create(ctx context.Context, specs []Spec, validateOnly bool) 
 			continue
 		}
 		next += uint64(s.Partitions)
-		g.add(r.st, i, t)
+		g.add(r.st, i, append(store.AppendOpen(nil, t.Config.policy(), t.queues()...), store.Entry{Kind: commitlog.KindTopic, Payload: t.encode()}))
 	}
 	g.flush(r.st)
-	for _, part := range g.parts {
-		<-part.ticket.Done() // without the caller's context: the outcome must be known before the next decision (I4)
-		err := part.ticket.Err()
-		for _, i := range part.topics {
-			if err != nil {
-				out[i] = Created{Err: fmt.Errorf("creating topic %q: %w", specs[i].Name, err)}
-				continue
-			}
-			r.install(out[i].Topic)
+	g.wait(func(i int, err error) {
+		if err != nil {
+			out[i] = Created{Err: fmt.Errorf("creating topic %q: %w", specs[i].Name, err)}
+			return
 		}
-	}
+		r.install(out[i].Topic)
+	})
 	return out
 }
 
-// creation gathers the frames of new topics.
-type creation struct {
+// grouped gathers the frames of topics into appends.
+type grouped struct {
 	entries []store.Entry
 	topics  []int // whose frames entries are
-	parts   []createdTogether
+	parts   []part
 }
 
-type createdTogether struct {
+type part struct {
 	ticket *store.Ticket
 	topics []int
 }
 
-// createTogether bounds the frames of one append: the log refuses a group above a quarter of a segment.
-const createTogether = 4096
+// together bounds the frames of one append: the log refuses a group above a quarter of a segment.
+const together = 4096
 
-func (g *creation) add(st Store, i int, t *Topic) {
-	if n := len(g.entries); n > 0 && n+int(t.ReadCount) > createTogether {
+// add takes the frames of one topic, which stay together.
+func (g *grouped) add(st Store, i int, entries []store.Entry) {
+	if n := len(g.entries); n > 0 && n+len(entries) > together {
 		g.flush(st)
 	}
-	g.entries = store.AppendOpen(g.entries, t.Config.policy(), t.queues()...)
-	g.entries = append(g.entries, store.Entry{Kind: commitlog.KindTopic, Payload: t.encode()})
+	g.entries = append(g.entries, entries...)
 	g.topics = append(g.topics, i)
 }
 
 // flush appends what is gathered; nobody waits for it yet, so that all appends of a request share the log's syncs.
-func (g *creation) flush(st Store) {
+func (g *grouped) flush(st Store) {
 	if len(g.entries) > 0 {
-		g.parts = append(g.parts, createdTogether{st.Append(store.Durable, g.entries...), g.topics})
+		g.parts = append(g.parts, part{st.Append(store.Durable, g.entries...), g.topics})
 		g.entries, g.topics = nil, nil
+	}
+}
+
+// wait tells what became of each topic, without the caller's context: that must be known before the next decision (I4).
+func (g *grouped) wait(each func(i int, err error)) {
+	for _, p := range g.parts {
+		<-p.ticket.Done()
+		for _, i := range p.topics {
+			each(i, p.ticket.Err())
+		}
 	}
 }
 
@@ -265,7 +271,7 @@ func (r *Registry) append(entries []store.Entry) error {
 	return t.Err()
 }
 
-// dropQueues gives the queues of deleted topics back. A failure costs space only, until the next start tries again.
+// dropQueues gives the queues of deleted topics back. A failure costs space only, until the store has tried again.
 func (r *Registry) dropQueues(queues []queue.ID) {
 	if err := r.st.DropAll(queues...); err != nil {
 		r.log.Error("deleted topics still take space", "error", err)

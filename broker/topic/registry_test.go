@@ -261,3 +261,33 @@ func TestOneRequestIsOneSync(t *testing.T) {
 		t.Errorf("creating one topic took %d syncs", n)
 	}
 }
+
+// TestDeleteOnRefusingStorage: a deletion that is refused changes nothing; one topic too large for an append is dropped
+// behind its own deletion.
+func TestDeleteOnRefusingStorage(t *testing.T) {
+	dir := t.TempDir()
+	r, st, end := open(t, dir)
+	few, many := create(t, r, "few", 3), create(t, r, "many", together+10)
+	if errs := r.Delete(t.Context(), []ID{few.ID, many.ID, few.ID}); errs[0] != nil || errs[1] != nil || !errors.Is(errs[2], kerr.UnknownTopicID) {
+		t.Fatal(errs)
+	}
+	for _, tp := range []*Topic{few, many} {
+		for _, q := range tp.queues() {
+			if _, err := st.Head(q); !errors.Is(err, store.ErrNoQueue) {
+				t.Fatalf("queue %d of %s: %v", q, tp.Name, err)
+			}
+		}
+	}
+	left := create(t, r, "left", 3)
+	end()
+	if errs := r.Delete(t.Context(), []ID{left.ID}); !errors.Is(errs[0], store.ErrClosed) || r.GetID(left.ID) == nil {
+		t.Fatal(errs)
+	}
+	r, st, _ = open(t, dir)
+	if r.Get("left") == nil || r.Get("few") != nil || r.Get("many") != nil {
+		t.Fatal("after a restart other topics are there")
+	}
+	if _, err := st.Head(left.queues()[2]); err != nil {
+		t.Fatal(err)
+	}
+}
