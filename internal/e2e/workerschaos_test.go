@@ -42,6 +42,7 @@ type chaos struct {
 	answers struct {
 		sync.Mutex
 		count map[string]int
+		first map[string]string // of each kind that is an error
 	}
 }
 
@@ -75,7 +76,7 @@ func runChaos(t *testing.T, exactlyOnce bool) {
 		settings = "exactly.once.source.support=enabled\n"
 	}
 	c := &chaos{fleet: newFleet(t, 3, settings), exactlyOnce: exactlyOnce, dir: t.TempDir()}
-	c.answers.count = map[string]int{}
+	c.answers.count, c.answers.first = map[string]int{}, map[string]string{}
 	idle := c.workers[0].weight(t)
 	for i := range checkedSinks {
 		if err := os.Mkdir(filepath.Join(c.dir, sinkName(i)), 0o755); err != nil {
@@ -236,8 +237,12 @@ func (c *chaos) ask(t *testing.T, m *member, name, what string, call func(contex
 	took := time.Since(at)
 	c.note("%s of %s through %s: %s (%v)", what, name, m.name, answer, took.Round(time.Millisecond))
 	verb, _, _ := strings.Cut(what, " ")
+	kind := verb + ": " + kindOf(err)
 	c.answers.Lock()
-	c.answers.count[verb+": "+kindOf(err)]++
+	c.answers.count[kind]++
+	if err != nil && c.answers.first[kind] == "" {
+		c.answers.first[kind] = fmt.Sprintf("; the first after %v: %v", took.Round(time.Millisecond), err)
+	}
 	c.answers.Unlock()
 	if conflicted(err) {
 		t.Errorf("%s of %s through %s: after %v: %v", what, name, m.name, took, err)
@@ -261,7 +266,7 @@ func (c *chaos) settle(t *testing.T) {
 	t.Helper()
 	c.answers.Lock()
 	for _, a := range slices.Sorted(maps.Keys(c.answers.count)) {
-		t.Logf("%4d x %s", c.answers.count[a], a)
+		t.Logf("%4d x %s%s", c.answers.count[a], a, c.answers.first[a])
 	}
 	c.answers.Unlock()
 	for _, name := range c.names() {
