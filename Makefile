@@ -27,7 +27,7 @@ unit: ## unit tests with the race detector (budget 8 minutes)
 	CGO_ENABLED=1 $(GO) test -race -timeout 12m $(PACKAGES)
 
 integration: ## suites against real servers and killed processes (budget 8 minutes)
-	$(GO) test -timeout 15m -count 1 ./internal/e2e/...
+	$(GO) test -timeout 20m -count 1 ./internal/e2e/...
 
 chaos: ## the suites that kill, at full length: the broker 200 times, and its power, under all kinds of clients, the server under 100,000 rows and their changes, three workers for 10 minutes, then exactly once
 	PENSTOCK_KILLS=200 $(GO) test -timeout 15m -count 1 -v -run 'TestKilled$$|TestPowerCut' ./broker
