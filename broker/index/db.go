@@ -229,8 +229,7 @@ func (d *DB) Close() error {
 		}
 		if d.writing.failing.Load() {
 			cancel()
-			_ = <-flushed // it was given up
-			d.log.Errorf("it is closed without being flushed, since it cannot be written; the next start replays more of the log")
+			d.log.Errorf("it is closed without being flushed, since it cannot be written; the next start replays more of the log: %v", <-flushed)
 			if err := d.Abandon(); err != nil {
 				d.log.Errorf("closing it: %v", err)
 			}

@@ -141,6 +141,7 @@ func (s *Store) fill(sc *scan, buf []byte, c Cursor, limit int64, budget int) ([
 	if errors.Is(err, commitlog.ErrGone) { // looked up again and again it is still there, and its segment is not
 		err = &commitlog.CorruptError{File: s.dir, Position: sc.e.Position, Reason: "no segment holds it"}
 	}
+	s.damaged(err, &sc.e)
 	if err != nil && len(buf) > start {
 		return buf, end, nil // the reader gets what is whole, and the error with its next call
 	}
