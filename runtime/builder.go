@@ -42,6 +42,9 @@ func (b *builder) close() {
 // open gives the function that runs the task.
 func (b *builder) open(ctx context.Context, gate *source.Gate) (run func(context.Context) error, err error) {
 	cfg := b.spec.Connector
+	if err := b.rt.cfg.Overrides.check(cfg); err != nil {
+		return nil, &settledError{err}
+	}
 	chain, err := transform.New(cfg)
 	if err != nil {
 		return nil, &settledError{err}

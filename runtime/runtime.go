@@ -26,6 +26,7 @@ type Config struct {
 	ExactlyOnce  bool                 // exactly.once.source.support=enabled: source tasks write records and positions in transactions
 	Uses         Uses                 // is told of the topics that tasks use; may be nil
 	Providers    *providers.Providers // resolve references in configurations
+	Overrides    OverridePolicy       // what connectors may override of their clients
 	Lease        func() error         // says why this worker may have lost its place in the group, nil while it is sure; may be nil
 }
 

@@ -87,6 +87,9 @@ func (r *Runtime) validate(ctx context.Context, plugin *plugins.Plugin, cfg map[
 			}
 		}
 	}
+	for key, err := range r.cfg.Overrides.refused(cfg) {
+		v.problem(key, err.Error())
+	}
 	if whole {
 		if err := r.ask(ctx, v, cfg); err != nil {
 			return nil, err

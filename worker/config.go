@@ -29,6 +29,7 @@ type Config struct {
 	TopicCreation                 bool
 	TopicTracking, TopicReset     bool
 	ExactlyOnce                   ExactlyOnce
+	Overrides                     runtime.OverridePolicy
 
 	Props map[string]string // all of it, for clients and converter defaults
 }
@@ -92,6 +93,8 @@ func Keys() []connectapi.ConfigKey {
 			Doc: "Both are always offered and the broker picks one that all workers have; eager would stop everything for each change.", Importance: connectapi.Low,
 		},
 		key("topic.creation.enable", b, "true", "Whether source connectors' topic.creation.* keys take effect."),
+		key("connector.client.config.override.policy", s, "All", "Which settings of its clients a connector may override: All, None, Principal (who it is), or those of an Allowlist."),
+		key("connector.client.config.override.allowlist", l, "", "The settings that the policy Allowlist allows."),
 		key("topic.tracking.enable", b, "true", "Whether it is noted which topics a connector uses (GET /connectors/{c}/topics)."),
 		key("topic.tracking.allow.reset", b, "true", "Whether that may be forgotten by PUT /connectors/{c}/topics/reset."),
 	}...)
@@ -121,6 +124,9 @@ func FromProps(props map[string]string) (Config, error) {
 	c.TopicCreation, _ = v["topic.creation.enable"].(bool)
 	c.TopicTracking, _ = v["topic.tracking.enable"].(bool)
 	c.TopicReset, _ = v["topic.tracking.allow.reset"].(bool)
+	if c.Overrides, err = runtime.NewOverridePolicy(str("connector.client.config.override.policy"), list("connector.client.config.override.allowlist")); err != nil {
+		return Config{}, fmt.Errorf("reading the worker's configuration: %w", err)
+	}
 	c.ExactlyOnce = ExactlyOnce(str("exactly.once.source.support"))
 	topic := func(prefix string, partitions int32) kafka.TopicSpec {
 		t := kafka.TopicSpec{Name: str(prefix + ".topic"), Partitions: partitions, Replication: int16(num(prefix + ".replication.factor")), Settings: map[string]string{}}

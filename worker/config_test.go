@@ -9,7 +9,7 @@ func TestWrongValuesAreRefusedByName(t *testing.T) {
 	for key, value := range map[string]string{
 		"session.timeout.ms": "0", "heartbeat.interval.ms": "x", "rebalance.timeout.ms": "-1", "scheduled.rebalance.max.delay.ms": "-1",
 		"offset.storage.partitions": "many", "config.storage.replication.factor": "-2", "connect.protocol": "eager", "exactly.once.source.support": "yes",
-		"topic.creation.enable": "maybe", "task.shutdown.graceful.timeout.ms": "-5", "offset.flush.interval.ms": "0", "errors.restart.max.attempts": "-1",
+		"topic.creation.enable": "maybe", "connector.client.config.override.policy": "Mine", "task.shutdown.graceful.timeout.ms": "-5", "offset.flush.interval.ms": "0", "errors.restart.max.attempts": "-1",
 	} {
 		if _, err := FromProps(map[string]string{key: value}); err == nil || !strings.Contains(err.Error(), key) {
 			t.Errorf("%s=%s: %v", key, value, err)

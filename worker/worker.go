@@ -100,7 +100,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	w.registry.Guard(w.cfg.Session, member.Lease)
 	rt := runtime.New(runtime.Config{
 		Group: w.cfg.Group, Defaults: w.cfg.Props, Interval: w.cfg.FlushInterval, Session: w.cfg.Session, Drain: w.cfg.Drain, TopicsEnable: w.cfg.TopicCreation,
-		ExactlyOnce: w.cfg.ExactlyOnce == Enabled, Lease: member.Lease, Uses: w.uses(), Providers: w.providers,
+		ExactlyOnce: w.cfg.ExactlyOnce == Enabled, Lease: member.Lease, Uses: w.uses(), Providers: w.providers, Overrides: w.cfg.Overrides,
 	}, w.registry, w.clients, offsets{stores.offsets}, w.logger("runtime"), w.opts.Registry)
 	w.Open(herder.Config{
 		WorkerID: w.opts.WorkerID, Configs: stores.configs, Statuses: stores.statuses, Offsets: stores.offsets, Runtime: rt, Admin: stores.admin, Lease: member.Lease,
