@@ -173,7 +173,7 @@ func server(t *testing.T, n Worker) http.Handler {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = ln.Close() })
-	return New(ln, n, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)).http.Handler
+	return New([]net.Listener{ln}, n, prometheus.NewRegistry(), slog.New(slog.DiscardHandler), Options{}).endpoints[0].Handler
 }
 
 const escaped = "/connectors/a%2Fb%20c"
@@ -315,7 +315,7 @@ func TestMonitor(t *testing.T) {
 	}
 	defer ln.Close()
 	var sick error
-	h := NewMonitor(ln, func() error { return sick }, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)).http.Handler
+	h := NewMonitor([]net.Listener{ln}, func() error { return sick }, prometheus.NewRegistry(), slog.New(slog.DiscardHandler), Options{}).endpoints[0].Handler
 	get := func(path string) (int, string) {
 		rec := httptest.NewRecorder()
 		h.ServeHTTP(rec, httptest.NewRequest("GET", "http://127.0.0.1"+path, nil))
@@ -373,12 +373,14 @@ func TestBrowsersOfOtherOriginsAreRefused(t *testing.T) {
 }
 
 func TestAPortInUseIsNamed(t *testing.T) {
-	ln, err := Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	lns, err := Listen("127.0.0.1:0, http://127.0.0.1:0/")
+	if err != nil || len(lns) != 2 {
+		t.Fatal(lns, err)
 	}
+	ln := lns[1]
+	defer lns[0].Close()
 	defer ln.Close()
-	if _, err := Listen("http://" + ln.Addr().String()); err == nil || !strings.Contains(err.Error(), ln.Addr().String()) || !strings.Contains(err.Error(), "--rest-listen") {
+	if _, err := Listen("127.0.0.1:0,http://" + ln.Addr().String()); err == nil || !strings.Contains(err.Error(), ln.Addr().String()) || !strings.Contains(err.Error(), "--rest-listen") {
 		t.Fatalf("got %v", err)
 	}
 }

@@ -25,16 +25,37 @@ const (
 
 // Server is the HTTP server of a node.
 type Server struct {
-	worker Worker // nil on a monitor
-	check  func(context.Context) (started bool, err error)
-	peers  *http.Client // calls other workers
-	log    *slog.Logger
-	http   *http.Server
-	ln     net.Listener
+	worker    Worker // nil on a monitor
+	check     func(context.Context) (started bool, err error)
+	opts      Options
+	peers     *http.Client // calls other workers
+	log       *slog.Logger
+	endpoints []endpoint
 }
 
-// Listen opens the listener; address is host:port or http://host:port, an empty host means every interface.
-func Listen(address string) (net.Listener, error) {
+// endpoint is a listener and what serves it.
+type endpoint struct {
+	*http.Server
+	ln net.Listener
+}
+
+// Listen opens listeners: a list, parted by commas, of host:port or http://host:port, where an empty host means every interface.
+func Listen(addresses string) ([]net.Listener, error) {
+	var out []net.Listener
+	for address := range strings.SplitSeq(addresses, ",") {
+		ln, err := listen(strings.TrimSpace(address))
+		if err != nil {
+			for _, ln := range out {
+				_ = ln.Close() // never served
+			}
+			return nil, err
+		}
+		out = append(out, ln)
+	}
+	return out, nil
+}
+
+func listen(address string) (net.Listener, error) {
 	addr := strings.TrimSuffix(strings.TrimPrefix(address, "http://"), "/")
 	if strings.HasPrefix(addr, "https://") {
 		return nil, fmt.Errorf("listeners: %s: https is not served yet; put a proxy in front, or use http", address)
@@ -49,23 +70,34 @@ func Listen(address string) (net.Listener, error) {
 	return ln, nil
 }
 
-// New makes a server on an open listener; Serve starts it.
-func New(ln net.Listener, w Worker, metrics prometheus.Gatherer, log *slog.Logger) *Server {
-	s := &Server{worker: w, check: w.Health, log: log, ln: ln, peers: newPeers()}
-	s.routes(s.engine(metrics))
+// New makes a server on open listeners; Serve starts it.
+func New(lns []net.Listener, w Worker, metrics prometheus.Gatherer, log *slog.Logger, opts Options) *Server {
+	s := &Server{worker: w, check: w.Health, opts: opts, log: log, peers: newPeers()}
+	e := s.engine()
+	s.monitor(e, metrics)
+	s.routes(e)
+	s.listen(lns, e)
+	admin := e
+	if opts.Admin != nil {
+		admin = s.engine()
+		s.listen(opts.Admin, admin)
+	}
+	s.admin(admin)
 	return s
 }
 
 // NewMonitor makes a server that tells health and metrics alone, for a node without a worker. check says why the node
 // can't do all its work, nil if it can.
-func NewMonitor(ln net.Listener, check func() error, metrics prometheus.Gatherer, log *slog.Logger) *Server {
-	s := &Server{check: func(context.Context) (bool, error) { return true, check() }, log: log, ln: ln}
-	s.engine(metrics)
+func NewMonitor(lns []net.Listener, check func() error, metrics prometheus.Gatherer, log *slog.Logger, opts Options) *Server {
+	s := &Server{check: func(context.Context) (bool, error) { return true, check() }, opts: opts, log: log}
+	e := s.engine()
+	s.monitor(e, metrics)
+	s.listen(lns, e)
 	return s
 }
 
-// engine makes what every server has: limits, guards, errors in one shape, health and metrics.
-func (s *Server) engine(metrics prometheus.Gatherer) *gin.Engine {
+// engine makes what every interface has: errors in one shape, and names with slashes.
+func (s *Server) engine() *gin.Engine {
 	gin.SetMode(gin.ReleaseMode)
 	e := gin.New()
 	e.UseRawPath, e.UnescapePathValues = true, false // names may hold an encoded slash; see param
@@ -73,28 +105,47 @@ func (s *Server) engine(metrics prometheus.Gatherer) *gin.Engine {
 	e.Use(s.recover)
 	e.NoRoute(func(c *gin.Context) { fail(c, http.StatusNotFound, "HTTP 404 Not Found") })
 	e.NoMethod(func(c *gin.Context) { fail(c, http.StatusMethodNotAllowed, "HTTP 405 Method Not Allowed") })
+	return e
+}
+
+func (s *Server) monitor(e *gin.Engine, metrics prometheus.Gatherer) {
 	e.GET("/metrics", gin.WrapH(promhttp.HandlerFor(metrics, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)})))
 	e.GET("/health", s.health)
 	e.GET("/health/ready", s.health)
 	e.GET("/health/live", s.live)
-	s.http = &http.Server{
-		Handler:           s.guard(trimSlash(e)),
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       requestTimeout,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-	}
-	return e
 }
 
-// Addr is the address listened on.
-func (s *Server) Addr() net.Addr { return s.ln.Addr() }
+// listen serves e on listeners, within limits (I3) and guarded.
+func (s *Server) listen(lns []net.Listener, e *gin.Engine) {
+	for _, ln := range lns {
+		s.endpoints = append(s.endpoints, endpoint{&http.Server{
+			Handler:           s.guard(ln, trimSlash(e)),
+			ReadHeaderTimeout: 10 * time.Second,
+			ReadTimeout:       requestTimeout,
+			IdleTimeout:       2 * time.Minute,
+			MaxHeaderBytes:    64 << 10,
+			ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		}, ln})
+	}
+}
 
-// Serve answers requests until Shutdown.
+// Serve answers requests until Shutdown, or until it fails on one listener.
 func (s *Server) Serve() error {
-	if err := s.http.Serve(s.ln); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serving REST on %s: %w", s.ln.Addr(), err)
+	ended := make(chan error, len(s.endpoints))
+	for _, e := range s.endpoints {
+		go func() {
+			err := e.Serve(e.ln)
+			if errors.Is(err, http.ErrServerClosed) {
+				ended <- nil
+				return
+			}
+			ended <- fmt.Errorf("serving REST on %s: %w", e.ln.Addr(), err)
+		}()
+	}
+	for range s.endpoints {
+		if err := <-ended; err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -102,15 +153,26 @@ func (s *Server) Serve() error {
 // Shutdown lets requests in progress end, until ctx does; then it cuts them off, which is no failure: one may wait for another
 // worker that does not answer.
 func (s *Server) Shutdown(ctx context.Context) error {
-	err := s.http.Shutdown(ctx)
-	if errors.Is(err, context.DeadlineExceeded) {
-		s.log.Warn("calls of the REST interface did not end in time and are cut off")
-		err = s.http.Close()
+	var err error
+	for _, e := range s.endpoints {
+		one := e.Shutdown(ctx)
+		if errors.Is(one, context.DeadlineExceeded) {
+			s.log.Warn("calls of the REST interface did not end in time and are cut off")
+			one = e.Close()
+		}
+		err = errors.Join(err, one)
 	}
 	if s.peers != nil {
 		s.peers.CloseIdleConnections()
 	}
 	return err
+}
+
+// admin are calls for whoever runs the node; they work before it is ready.
+func (s *Server) admin(e *gin.Engine) {
+	e.GET("/admin/loggers", s.loggers)
+	e.GET("/admin/loggers/:logger", s.logger)
+	e.PUT("/admin/loggers/:logger", s.setLogger)
 }
 
 func (s *Server) routes(root *gin.Engine) {
@@ -140,9 +202,6 @@ func (s *Server) routes(root *gin.Engine) {
 	c.PUT("/stop", leader(s.stop))
 	c.GET("/tasks/:task/status", s.taskStatus)
 	c.POST("/tasks/:task/restart", owner(s.restartTask))
-	root.GET("/admin/loggers", s.loggers)
-	root.GET("/admin/loggers/:logger", s.logger)
-	root.PUT("/admin/loggers/:logger", s.setLogger)
 	e.GET("/connector-plugins", s.plugins)
 	e.GET("/connector-plugins/:class/config", s.pluginConfig)
 	e.PUT("/connector-plugins/:class/config/validate", s.validate)

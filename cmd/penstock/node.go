@@ -107,7 +107,8 @@ type node struct {
 	broker *broker.Broker
 	worker *worker.Worker
 	server *rest.Server
-	ln     net.Listener
+	lns    []net.Listener
+	opts   rest.Options
 }
 
 // runNode starts what was asked for, waits for the end of ctx, and stops in order: REST, worker, broker.
@@ -141,9 +142,12 @@ func runNode(ctx context.Context, s *settings, withBroker, withWorker bool) (err
 		at = "127.0.0.1:8083"
 	}
 	if at != "" {
-		if n.ln, err = rest.Listen(at); err != nil {
+		if n.lns, err = rest.Listen(at); err != nil {
 			return err
 		}
+	}
+	if n.opts, err = s.restOptions(withWorker); err != nil {
+		return err
 	}
 	if withBroker {
 		if err := n.openBroker(ctx); err != nil {
@@ -159,10 +163,10 @@ func runNode(ctx context.Context, s *settings, withBroker, withWorker bool) (err
 // runBroker waits for the end, and serves health and metrics if that was asked for.
 func (n *node) runBroker(ctx context.Context, timeout time.Duration) error {
 	served := make(chan error, 1)
-	if n.ln != nil {
-		n.server = rest.NewMonitor(n.ln, n.broker.Health, n.reg, n.log.With(levels.Key, "rest"))
+	if len(n.lns) > 0 {
+		n.server = rest.NewMonitor(n.lns, n.broker.Health, n.reg, n.log.With(levels.Key, "rest"), n.opts)
 		go func() { served <- n.server.Serve() }()
-		n.log.Info("health and metrics are served", "address", "http://"+n.ln.Addr().String())
+		n.log.Info("health and metrics are served", "address", "http://"+n.lns[0].Addr().String())
 	}
 	select {
 	case err := <-served:
@@ -204,7 +208,7 @@ func (n *node) runWorker(ctx context.Context, timeout time.Duration) error {
 	if props["plugin.path"] == "" {
 		props["plugin.path"] = defaultPluginPath()
 	}
-	opts := worker.Options{WorkerID: advertised(props, n.ln.Addr()), Version: version, Commit: commit(), Log: n.log, Levels: n.levels, Registry: n.reg}
+	opts := worker.Options{WorkerID: advertised(props, n.lns[0].Addr()), Version: version, Commit: commit(), Log: n.log, Levels: n.levels, Registry: n.reg}
 	if n.broker != nil {
 		own := n.broker.AdvertisedAddr()
 		props["bootstrap.servers"] = own
@@ -219,10 +223,10 @@ func (n *node) runWorker(ctx context.Context, timeout time.Duration) error {
 	if n.worker, err = worker.New(cfg, opts); err != nil {
 		return err
 	}
-	n.server = rest.New(n.ln, n.worker, n.reg, n.log.With(levels.Key, "rest"))
+	n.server = rest.New(n.lns, n.worker, n.reg, n.log.With(levels.Key, "rest"), n.opts)
 	served := make(chan error, 1)
 	go func() { served <- n.server.Serve() }()
-	n.log.Info("REST interface is listening", "address", "http://"+n.ln.Addr().String(), "plugin.path", props["plugin.path"])
+	n.log.Info("REST interface is listening", "address", "http://"+n.lns[0].Addr().String(), "plugin.path", props["plugin.path"])
 	// The worker goes after its interface: what others were told is on its way is done first.
 	runCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -274,8 +278,10 @@ func (n *node) dialer(own string) func(context.Context, string, string) (net.Con
 }
 
 func (n *node) close(timeout time.Duration) error {
-	if n.ln != nil && n.server == nil {
-		_ = n.ln.Close() // never served
+	if n.server == nil { // never served
+		for _, ln := range append(n.lns, n.opts.Admin...) {
+			_ = ln.Close()
+		}
 	}
 	if n.broker == nil {
 		return nil
