@@ -110,6 +110,23 @@ func (attached) PluginToHost(network, addr string) (string, string, error) { ret
 
 func (attached) HostToPlugin(network, addr string) (string, string, error) { return network, addr, nil }
 
+// socketBuffer is what is written to, and read from, a plugin's socket at once: batches are larger, and each time that one end waits
+// for the other costs more than the bytes.
+const socketBuffer = 256 << 10
+
+// sendBuffer is what the socket may hold meanwhile, where the system allows so much.
+const sendBuffer = 1 << 20
+
+func dialer(to net.Addr) func(context.Context, string) (net.Conn, error) {
+	return func(ctx context.Context, _ string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, to.Network(), to.String())
+		if c, ok := conn.(interface{ SetWriteBuffer(int) error }); ok {
+			_ = c.SetWriteBuffer(sendBuffer) // a smaller one does too
+		}
+		return conn, err
+	}
+}
+
 // connect makes the gRPC connection and waits until the plugin's server answers. The process was started here and not by
 // go-plugin: it would hide why a start fails, and forks from any thread.
 func (p *Process) connect(ctx context.Context, hs *shake) error {
@@ -128,7 +145,7 @@ func (p *Process) connect(ctx context.Context, hs *shake) error {
 				grpc.ForceCodecV2(connectpb.Codec{}),
 				grpc.MaxCallRecvMsgSize(p.opts.MaxMessageBytes+messageRoom),
 				grpc.MaxCallSendMsgSize(p.opts.MaxMessageBytes+messageRoom)),
-			grpc.WithReadBufferSize(64 << 10), grpc.WithWriteBufferSize(64 << 10),
+			grpc.WithReadBufferSize(socketBuffer), grpc.WithWriteBufferSize(socketBuffer), grpc.WithContextDialer(dialer(hs.addr)),
 			grpc.WithInitialWindowSize(1 << 20), grpc.WithInitialConnWindowSize(4 << 20),
 			experimental.WithBufferPool(connectpb.Buffers), // grpc's own clears what is read over at once
 		},

@@ -153,6 +153,9 @@ func maxMessage() int {
 	return n
 }
 
+// socketBuffer is what is read from, and written to, the host's socket at once.
+const socketBuffer = 256 << 10
+
 // messageRoom is what a message may hold beside rows.
 const messageRoom = 1 << 20
 
@@ -161,7 +164,7 @@ func serverOptions(opts []grpc.ServerOption, s *server, c *connections) []grpc.S
 		grpc.ForceServerCodecV2(connectpb.Codec{}),
 		grpc.MaxRecvMsgSize(s.maxMessage+messageRoom), grpc.MaxSendMsgSize(s.maxMessage+messageRoom),
 		grpc.InitialWindowSize(1<<20), grpc.InitialConnWindowSize(4<<20),
-		grpc.ReadBufferSize(64<<10), grpc.WriteBufferSize(64<<10),
+		grpc.ReadBufferSize(socketBuffer), grpc.WriteBufferSize(socketBuffer),
 		experimental.BufferPool(connectpb.Buffers), // grpc's own clears what is read over at once
 		grpc.StatsHandler(c))
 }
