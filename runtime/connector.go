@@ -31,6 +31,10 @@ func (c *connector) stopWatch() {
 func (c *connector) rest() {
 	c.stopWatch()
 	c.ready, c.retryAt, c.failures = nil, time.Time{}, 0
+	for _, w := range c.waiting {
+		w <- nil // a restart of what was stopped meanwhile
+	}
+	c.waiting = nil
 }
 
 // splitIfDue asks the plugin for tasks when the connector should run and its configuration is new.
