@@ -1,5 +1,7 @@
 package runtime
 
+import "maps"
+
 // ConnectorUnit is the task number that stands for the connector itself.
 const ConnectorUnit = -1
 
@@ -45,6 +47,8 @@ type TaskSpec struct {
 	Wait bool
 }
 
+func sameConfig(a, b map[string]string) bool { return maps.Equal(a, b) }
+
 func (s TaskSpec) same(o TaskSpec) bool {
 	return sameConfig(s.Task, o.Task) && sameConfig(s.Connector, o.Connector)
 }
@@ -64,4 +68,34 @@ type Callbacks struct {
 	Status func(Status)
 	// TaskConfigs hands over the tasks the connector wants, made from the configuration given.
 	TaskConfigs func(connector string, from map[string]string, tasks []map[string]string)
+}
+
+// report tells a unit's state when it changed.
+func (n *Runner) report(id int, s State, trace string) {
+	n.tell(Status{Connector: n.name, Task: id, State: s, Trace: trace})
+}
+
+// reportFailed tells why a unit failed, how often in a row, and when it is started again.
+func (n *Runner) reportFailed(id int, trace string, again retry) {
+	st := Status{Connector: n.name, Task: id, State: Failed, Trace: trace, Attempts: again.attempts}
+	if !again.at.IsZero() {
+		st.NextTry = again.at.UnixMilli()
+	}
+	n.tell(st)
+}
+
+func (n *Runner) tell(st Status) {
+	id, s := st.Task, st.State
+	if n.reported[id] == st {
+		return
+	}
+	if n.reported[id].State != s {
+		if id == ConnectorUnit {
+			n.log.Info("the connector's state changed", "state", s)
+		} else {
+			n.log.Info("a task's state changed", "task", id, "state", s)
+		}
+	}
+	n.reported[id] = st
+	n.cb.Status(st)
 }
