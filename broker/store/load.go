@@ -140,8 +140,17 @@ func (s *Store) load(ctx context.Context, cp index.Checkpoint, rec commitlog.Rec
 		return err
 	}
 	if restored {
+		f := s.holes()
+		if err := s.apply.raiseTimes(f); err != nil {
+			return err
+		}
+		if f != nil {
+			if err := f.done(); err != nil {
+				return err
+			}
+		}
 		s.apply.restoring = false
-		if err := s.apply.raiseTimes(); err != nil {
+		if err := s.apply.commit(); err != nil {
 			return err
 		}
 	}

@@ -29,6 +29,10 @@ type Meta struct {
 	// Floors are the next offsets of queues whose end a repair took out: the next start makes them known to the log, so
 	// that no offset is given twice.
 	Floors map[queue.ID]int64 `json:"floors,omitempty"`
+
+	// Accepted is the log position below which a repair accepted that records are missing; a rebuild of the index does not
+	// refuse for their sake.
+	Accepted int64 `json:"accepted,omitempty"`
 }
 
 // UUID is 16 random bytes, hexadecimal in text.

@@ -108,7 +108,17 @@ func Repair(ctx context.Context, dir string, o Options, log *slog.Logger) (r Rep
 	if r.Filled, err = s.fillGaps(ctx); err != nil {
 		return r, err
 	}
-	if len(r.Log)+len(r.Cold)+len(r.Filled) == 0 {
+	accept := false
+	if len(gaps(s.log))+len(gaps(s.cold)) > 0 { // without its index nobody knows whether they lost something
+		if accept, err = s.indexIncomplete(); err != nil {
+			return r, err
+		}
+	}
+	end := int64(0)
+	if all := s.log.Segments(); len(all) > 0 {
+		end = all[len(all)-1].End
+	}
+	if len(r.Log)+len(r.Cold)+len(r.Filled) == 0 && (!accept || s.meta.Accepted == end) {
 		return r, nil
 	}
 	holes := slices.Clone(r.Filled)
@@ -120,6 +130,7 @@ func Repair(ctx context.Context, dir string, o Options, log *slog.Logger) (r Rep
 	}
 	// History first: an index of the old history is not believed any more, whatever happens to it.
 	s.meta.History++
+	s.meta.Accepted = end
 	r.History = s.meta.History
 	if err := s.meta.write(s.o.Disk, s.dir); err != nil {
 		return r, err
@@ -161,6 +172,19 @@ func (x *snapshots) see(f commitlog.Frame) {
 	if got, _ := x.scan.frame(f); got != nil {
 		x.best = got
 	}
+}
+
+// indexIncomplete tells whether there is no index, or one whose rebuild was not finished.
+func (s *Store) indexIncomplete() (bool, error) {
+	db, err := index.Open(index.Options{Dir: s.indexDir(), FS: s.o.IndexFS, MemTableBytes: s.o.MemTableBytes, CacheBytes: s.o.CacheBytes, Log: s.l})
+	if err != nil {
+		return true, nil //nolint:nilerr // it is rebuilt whatever it is that is wrong with it
+	}
+	_, err = db.Get(index.CheckpointKey())
+	if errors.Is(err, index.ErrNotFound) {
+		return true, db.Abandon()
+	}
+	return false, errors.Join(err, db.Abandon())
 }
 
 // indexedEnds reads where the index says queues end.

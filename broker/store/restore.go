@@ -304,8 +304,8 @@ func (a *applier) enter(q queue.ID, h *headChange, e *index.Entry) error {
 }
 
 // raiseTimes makes the highest timestamps of entries rise along each queue again, where copies came between batches whose
-// own were counted from less.
-func (a *applier) raiseTimes() error {
+// own were counted from less. f, if there is one, sees all entries.
+func (a *applier) raiseTimes(f *holeFinder) error {
 	it, err := a.s.db.Iter(index.PrefixRange(index.PrefixBatch))
 	if err != nil {
 		return err
@@ -317,6 +317,9 @@ func (a *applier) raiseTimes() error {
 		e, err := index.DecodeEntry(last, it.Value())
 		if err != nil {
 			return errors.Join(err, it.Close())
+		}
+		if f != nil {
+			f.entry(queue.ID(at), &e)
 		}
 		if at != q {
 			q, most = at, -1

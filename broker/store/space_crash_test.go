@@ -89,7 +89,7 @@ func TestPowerCutsWhileMaintained(t *testing.T) {
 		rounds = 4
 	}
 	removed, moved, rebuilt := false, false, 0
-	for range rounds {
+	for i := range rounds {
 		ctx, cancel := context.WithCancel(context.Background())
 		var wg sync.WaitGroup
 		maintained(ctx, t, m.s, queues, &wg)
@@ -107,7 +107,7 @@ func TestPowerCutsWhileMaintained(t *testing.T) {
 			t.FailNow()
 		}
 		d, x = d2, x2
-		if rng.IntN(3) == 0 {
+		if rng.IntN(3) == 0 || i == rounds-1 && rebuilt == 0 {
 			x = vfs.NewCrashableMem()
 			rebuilt++
 		}
