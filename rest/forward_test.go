@@ -103,19 +103,22 @@ func TestAFollowerWaitsForTheGroup(t *testing.T) {
 
 // TestCallsBetweenWorkersAreSigned: they are refused without the group's key.
 func TestCallsBetweenWorkersAreSigned(t *testing.T) {
-	key := peer.NewKey(time.Now())
+	key := peer.Default.NewKey(time.Now())
 	body := `[{"a":"b"}]`
 	for name, tc := range map[string]struct {
 		key    peer.Key
 		sign   func(*http.Request)
 		status int
 	}{
-		"signed":            {key, func(r *http.Request) { key.Sign(r.Header, []byte(body)) }, 204},
-		"unsigned":          {key, func(*http.Request) {}, 400},
-		"another algorithm": {key, func(r *http.Request) { key.Sign(r.Header, []byte(body)); r.Header.Set(peer.AlgorithmHeader, "HmacMD5") }, 400},
-		"another key":       {key, func(r *http.Request) { peer.NewKey(time.Now()).Sign(r.Header, []byte(body)) }, 403},
-		"another body":      {key, func(r *http.Request) { key.Sign(r.Header, []byte("[]")) }, 403},
-		"no key yet":        {peer.Key{}, func(r *http.Request) { key.Sign(r.Header, []byte(body)) }, 503},
+		"signed":   {key, func(r *http.Request) { peer.Default.Sign(key, r.Header, []byte(body)) }, 204},
+		"unsigned": {key, func(*http.Request) {}, 400},
+		"another algorithm": {key, func(r *http.Request) {
+			peer.Default.Sign(key, r.Header, []byte(body))
+			r.Header.Set(peer.AlgorithmHeader, "HmacMD5")
+		}, 400},
+		"another key":  {key, func(r *http.Request) { peer.Default.Sign(peer.Default.NewKey(time.Now()), r.Header, []byte(body)) }, 403},
+		"another body": {key, func(r *http.Request) { peer.Default.Sign(key, r.Header, []byte("[]")) }, 403},
+		"no key yet":   {peer.Key{}, func(r *http.Request) { peer.Default.Sign(key, r.Header, []byte(body)) }, 503},
 	} {
 		for method, verb := range map[string]string{"POST": "/tasks", "PUT": "/fence"} {
 			r := httptest.NewRequest(method, "http://localhost"+escaped+verb, strings.NewReader(body))

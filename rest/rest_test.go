@@ -44,7 +44,7 @@ func (n *node) Leader(context.Context) (string, error)            { return n.lea
 func (n *node) Owner(context.Context, api.TaskID) (string, error) { return n.leader, n.unknown }
 func (n *node) CatchUp(context.Context) error                     { n.caughtUp = true; return nil }
 func (n *node) PutTasks(_ context.Context, _ string, h http.Header, body []byte) error {
-	return peer.Verify(n.key, n.key.Secret != nil, h, body)
+	return peer.Default.Verify(n.key, n.key.Secret != nil, h, body)
 }
 
 func (n *node) Fence(ctx context.Context, name string, h http.Header, body []byte) error {

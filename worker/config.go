@@ -3,6 +3,7 @@ package worker
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/penstockio/penstock/runtime"
 	"github.com/penstockio/penstock/runtime/kafka"
 	"github.com/penstockio/penstock/runtime/providers"
+	"github.com/penstockio/penstock/worker/peer"
 )
 
 // Config is a worker's configuration, Kafka Connect's keys.
@@ -30,6 +32,7 @@ type Config struct {
 	TopicTracking, TopicReset     bool
 	ExactlyOnce                   ExactlyOnce
 	Overrides                     runtime.OverridePolicy
+	Signing                       peer.Signing // of calls between workers
 
 	Props map[string]string // all of it, for clients and converter defaults
 }
@@ -54,6 +57,13 @@ func least(n float64, k connectapi.ConfigKey) connectapi.ConfigKey {
 
 func key(name string, t connectapi.ConfigType, def, doc string) connectapi.ConfigKey {
 	return connectapi.ConfigKey{Name: name, Type: t, Default: &def, Doc: doc, Importance: connectapi.Medium}
+}
+
+// oneOf is a key of one of the algorithms of signatures.
+func oneOf(name, def, doc string) connectapi.ConfigKey {
+	k := key(name, connectapi.StringConfig, def, doc)
+	k.OneOf, k.Importance = peer.Algorithms(), connectapi.Low
+	return k
 }
 
 // Keys are the worker's keys with their defaults; those that differ from Kafka Connect's stand in the README's table.
@@ -98,6 +108,11 @@ func Keys() []connectapi.ConfigKey {
 		key("topic.creation.enable", b, "true", "Whether source connectors' topic.creation.* keys take effect."),
 		key("connector.client.config.override.policy", s, "All", "Which settings of its clients a connector may override: All, None, Principal (who it is), or those of an Allowlist."),
 		key("connector.client.config.override.allowlist", l, "", "The settings that the policy Allowlist allows."),
+		oneOf("inter.worker.key.generation.algorithm", peer.Default.KeyAlgorithm, "Algorithm of the key that signs calls between workers."),
+		least(0, key("inter.worker.key.size", i, "0", "Its size in bits; 0: the algorithm's.")),
+		least(1000, key("inter.worker.key.ttl.ms", i, "3600000", "Time after which the leader makes another.")),
+		oneOf("inter.worker.signature.algorithm", peer.Default.Algorithm, "Algorithm of signatures."),
+		key("inter.worker.verification.algorithms", l, peer.Default.Algorithm, "Algorithms of signatures that are accepted."),
 		key("topic.tracking.enable", b, "true", "Whether it is noted which topics a connector uses (GET /connectors/{c}/topics)."),
 		key("topic.tracking.allow.reset", b, "true", "Whether that may be forgotten by PUT /connectors/{c}/topics/reset."),
 	}...)
@@ -130,6 +145,10 @@ func FromProps(props map[string]string) (Config, error) {
 	if c.Overrides, err = runtime.NewOverridePolicy(str("connector.client.config.override.policy"), list("connector.client.config.override.allowlist")); err != nil {
 		return Config{}, fmt.Errorf("reading the worker's configuration: %w", err)
 	}
+	c.Signing = peer.Signing{
+		KeyAlgorithm: str("inter.worker.key.generation.algorithm"), KeyBits: int(num("inter.worker.key.size")), KeyTTL: ms("inter.worker.key.ttl.ms"),
+		Algorithm: str("inter.worker.signature.algorithm"), Accepted: list("inter.worker.verification.algorithms"),
+	}
 	c.ExactlyOnce = ExactlyOnce(str("exactly.once.source.support"))
 	topic := func(prefix string, partitions int32) kafka.TopicSpec {
 		t := kafka.TopicSpec{Name: str(prefix + ".topic"), Partitions: partitions, Replication: int16(num(prefix + ".replication.factor")), Settings: map[string]string{}}
@@ -147,6 +166,11 @@ func FromProps(props map[string]string) (Config, error) {
 	c.ConfigTopic = topic("config.storage", 1)
 	c.OffsetTopic = topic("offset.storage", num("offset.storage.partitions"))
 	c.StatusTopic = topic("status.storage", num("status.storage.partitions"))
+	for _, a := range c.Signing.Accepted {
+		if !slices.Contains(peer.Algorithms(), a) {
+			return Config{}, fmt.Errorf("inter.worker.verification.algorithms: %s is not one of %s", a, strings.Join(peer.Algorithms(), ", "))
+		}
+	}
 	for _, k := range []string{"key.converter", "value.converter", "header.converter"} {
 		c.Props[k] = str(k)
 	}
@@ -165,6 +189,10 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("session.timeout.ms (%v) must not be above rebalance.timeout.ms (%v)", c.Session, c.Rebalance)
 	case c.Heartbeat >= c.Session:
 		return fmt.Errorf("heartbeat.interval.ms (%v) must be below session.timeout.ms (%v)", c.Heartbeat, c.Session)
+	case c.Signing.KeyBits > 0 && c.Signing.KeyBits < 128 || c.Signing.KeyBits > 8192:
+		return fmt.Errorf("inter.worker.key.size (%d) must be from 128 to 8192 bits, or 0", c.Signing.KeyBits)
+	case !slices.Contains(c.Signing.Accepted, c.Signing.Algorithm):
+		return fmt.Errorf("inter.worker.verification.algorithms (%s) must contain inter.worker.signature.algorithm (%s)", strings.Join(c.Signing.Accepted, ","), c.Signing.Algorithm)
 	case c.FlushInterval <= 0:
 		return fmt.Errorf("offset.flush.interval.ms must be above 0")
 	case c.ConfigTopic.Name == c.OffsetTopic.Name || c.ConfigTopic.Name == c.StatusTopic.Name || c.OffsetTopic.Name == c.StatusTopic.Name:

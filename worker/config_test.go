@@ -10,6 +10,7 @@ func TestWrongValuesAreRefusedByName(t *testing.T) {
 		"session.timeout.ms": "0", "heartbeat.interval.ms": "x", "rebalance.timeout.ms": "-1", "scheduled.rebalance.max.delay.ms": "-1",
 		"offset.storage.partitions": "many", "config.storage.replication.factor": "-2", "connect.protocol": "eager", "exactly.once.source.support": "yes",
 		"topic.creation.enable": "maybe", "connector.client.config.override.policy": "Mine", "task.shutdown.graceful.timeout.ms": "-5", "offset.flush.interval.ms": "0", "errors.restart.max.attempts": "-1",
+		"inter.worker.signature.algorithm": "HmacMD5", "inter.worker.key.size": "64", "inter.worker.verification.algorithms": "HmacSHA512", "inter.worker.key.ttl.ms": "0",
 	} {
 		if _, err := FromProps(map[string]string{key: value}); err == nil || !strings.Contains(err.Error(), key) {
 			t.Errorf("%s=%s: %v", key, value, err)
@@ -29,13 +30,13 @@ func TestWrongValuesAreRefusedByName(t *testing.T) {
 
 func TestIgnoredKeysAreNamed(t *testing.T) {
 	got := Ignored(map[string]string{
-		"inter.worker.key.size": "1", "rest.extension.classes": "X", "config.providers": "file",
+		"plugin.discovery": "1", "rest.extension.classes": "X", "config.providers": "file",
 		"session.timeout.ms": "1", "metrics.num.samples": "2", "metrical": "", "plugin.path": "x",
 	})
 	if len(got) != 3 {
 		t.Fatalf("%q", got)
 	}
-	for i, want := range []string{"inter.worker.key.size ", "metrics.num.samples ", "rest.extension.classes "} {
+	for i, want := range []string{"metrics.num.samples ", "plugin.discovery ", "rest.extension.classes "} {
 		if !strings.HasPrefix(got[i], want) {
 			t.Errorf("%q, want %s", got[i], want)
 		}

@@ -12,7 +12,6 @@ var ignored = map[string]string{
 	"worker.unsync.backoff.ms":         "a worker that is behind does not leave its group",
 	"offset.flush.timeout.ms":          "positions are written beside the data, which nothing waits for",
 	"plugin.discovery":                 "plugins are executables; each says what it is",
-	"inter.worker.":                    "calls between workers are always signed with HmacSHA256 and a key of an hour's life",
 	"rest.advertised.listener":         "the first of listeners is told to others, unless rest.advertised.host.name and .port say another address",
 	"listeners.https.":                 "https is not served; put a proxy in front",
 	"admin.listeners.https.":           "https is not served; put a proxy in front",

@@ -103,7 +103,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		ExactlyOnce: w.cfg.ExactlyOnce == Enabled, Lease: member.Lease, Uses: w.uses(), Providers: w.providers, Overrides: w.cfg.Overrides,
 	}, w.registry, w.clients, offsets{stores.offsets}, w.logger("runtime"), w.opts.Registry)
 	w.Open(herder.Config{
-		WorkerID: w.opts.WorkerID, Configs: stores.configs, Statuses: stores.statuses, Offsets: stores.offsets, Runtime: rt, Admin: stores.admin, Lease: member.Lease,
+		WorkerID: w.opts.WorkerID, Configs: stores.configs, Statuses: stores.statuses, Offsets: stores.offsets, Runtime: rt, Admin: stores.admin, Lease: member.Lease, Signing: w.cfg.Signing,
 		Lead: func(ctx context.Context) error {
 			return stores.configs.Lead(ctx, w.clients, "connect-cluster-"+w.cfg.Group)
 		},

@@ -15,7 +15,7 @@ import (
 // logged and what must never be.
 func TestLoggers(t *testing.T) {
 	const secret = "hunter2-of-the-sink"
-	ws := workers(t, 2, "log.level=info", "config.storage.topic=configs")
+	ws := workers(t, 2, "log.level=info", "config.storage.topic=configs", "inter.worker.key.ttl.ms=1000")
 	a, b := ws[0], ws[1]
 	level := func(s *testenv.Penstock, logger, is string) {
 		t.Helper()
@@ -52,6 +52,17 @@ func TestLoggers(t *testing.T) {
 		level(s, "kafka", "TRACE")
 		want(t, s, 404, "GET", "/admin/loggers/org.apache.kafka.connect", "")
 	}
+
+	// Beside it, the key that signs calls is renewed although nothing changes in the group.
+	newTap(t, a, "configs").until(t, 30*time.Second, "the session key is renewed", func(recs []*kgo.Record) bool {
+		keys := map[string]bool{}
+		for _, r := range recs {
+			if string(r.Key) == "session-key" {
+				keys[string(r.Value)] = true
+			}
+		}
+		return len(keys) > 2
+	})
 
 	// With everything logged, a secret is not.
 	out := filepath.Join(t.TempDir(), "out")

@@ -108,8 +108,8 @@ value.converter=${dir:`+dir+`:converter}
 	})
 	for name, code := range map[string]int{"in": 204, "out": 400, "none": 404} {
 		h := http.Header{}
-		key.Sign(h, nil)
-		a := call(t, s, "PUT", "/connectors/"+name+"/fence", "", peer.SignatureHeader, h.Get(peer.SignatureHeader), peer.AlgorithmHeader, peer.Algorithm)
+		peer.Default.Sign(key, h, nil)
+		a := call(t, s, "PUT", "/connectors/"+name+"/fence", "", peer.SignatureHeader, h.Get(peer.SignatureHeader), peer.AlgorithmHeader, peer.Default.Algorithm)
 		if a.code != code {
 			t.Errorf("fencing %s: %d %s, want %d", name, a.code, a.body, code)
 		}

@@ -92,7 +92,8 @@ func sinkOf(tasks int, file string) string {
 
 // TestEveryWorkerAnswers sends every call to every worker, whoever leads and whoever runs the connector.
 func TestEveryWorkerAnswers(t *testing.T) {
-	ws := workers(t, 3)
+	ws := workers(t, 3, "inter.worker.key.generation.algorithm=HmacSHA512", "inter.worker.signature.algorithm=HmacSHA384",
+		"inter.worker.verification.algorithms=HmacSHA256,HmacSHA384")
 	for i, s := range ws {
 		name := fmt.Sprintf("a/b %d%%-1", i)
 		path := "/connectors/" + url.PathEscape(name)

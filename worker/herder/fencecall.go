@@ -5,14 +5,13 @@ import (
 	"net/http"
 
 	"github.com/penstockio/penstock/rest/api"
-	"github.com/penstockio/penstock/worker/peer"
 )
 
 // Fence takes another worker's request to fence the producers of a source's earlier tasks; body is what was signed. Our own
 // workers do not ask, since the leader fences by itself; Kafka Connect's do.
 func (h *Herder) Fence(ctx context.Context, name string, header http.Header, body []byte) error {
 	key, have := h.Configs.SessionKey()
-	if err := peer.Verify(key, have, header, body); err != nil {
+	if err := h.Signing.Verify(key, have, header, body); err != nil {
 		return err
 	}
 	if leader, err := h.Leader(ctx); err != nil {

@@ -35,6 +35,7 @@ type Config struct {
 	ExactlyOnce bool
 	// Lead takes the right to write configurations from whoever had it; it does nothing while this node has it.
 	Lead      func(ctx context.Context) error
+	Signing   peer.Signing // of calls between workers
 	Lease     func() error // nil while this node may act for its group; see group.Member
 	NodeCheck func() error // more that health depends on, such as the bundled broker; may be nil
 	Log       *slog.Logger
@@ -69,8 +70,9 @@ type Herder struct {
 	generation int32
 	stable     int64 // config offset, see settle.go
 	place      place
-	term       int // counts the rounds after which this node led
-	fencedTerm int // the one in which another took the right to write
+	term       int         // counts the rounds after which this node led
+	renewal    *time.Timer // of the session key
+	fencedTerm int         // the one in which another took the right to write
 }
 
 // New makes a herder; Changed may be given to the config topic at once, Run decides.

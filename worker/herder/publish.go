@@ -10,7 +10,6 @@ import (
 
 	"github.com/penstockio/penstock/rest/api"
 	"github.com/penstockio/penstock/worker/assign"
-	"github.com/penstockio/penstock/worker/peer"
 	"github.com/penstockio/penstock/worker/topics"
 )
 
@@ -93,7 +92,7 @@ func (h *Herder) publish(ctx context.Context, name string, tasks []map[string]st
 	if !have {
 		return errNoKey
 	}
-	if err := h.peers.PutTasks(ctx, leader, key, name, tasks); err != nil {
+	if err := h.peers.PutTasks(ctx, leader, h.Signing, key, name, tasks); err != nil {
 		return err
 	}
 	return h.Configs.ReadToEnd(ctx) // what was written is in the view before anybody compares
@@ -132,7 +131,7 @@ func (h *Herder) writeTasks(ctx context.Context, name string, tasks []map[string
 // PutTasks takes a connector's tasks from the worker that runs it; body is what was signed.
 func (h *Herder) PutTasks(ctx context.Context, name string, header http.Header, body []byte) error {
 	key, have := h.Configs.SessionKey()
-	if err := peer.Verify(key, have, header, body); err != nil {
+	if err := h.Signing.Verify(key, have, header, body); err != nil {
 		return err
 	}
 	var tasks []map[string]string
@@ -147,11 +146,8 @@ func (h *Herder) PutTasks(ctx context.Context, name string, header http.Header, 
 	return h.writeTasks(ctx, name, tasks)
 }
 
-// keyTTL is inter.worker.key.ttl.ms: after so long the leader makes another session key.
-const keyTTL = time.Hour
-
-// renewKey makes a session key if there is none or it is old, off the loop; the leader does it after each round. So it also
-// takes the right to write at once, which ends an earlier leader's.
+// renewKey makes a session key if there is none or it is old, off the loop; the leader does it after each round, and when the
+// key's time is over. So it also takes the right to write at once, which ends an earlier leader's.
 func (h *Herder) renewKey() {
 	go func() {
 		ctx, cancel := context.WithTimeout(h.runCtx, publishTimeout)
@@ -164,11 +160,30 @@ func (h *Herder) renewKey() {
 			return
 		}
 		defer end()
-		if k, have := h.Configs.SessionKey(); have && time.Since(k.Created) < keyTTL && k.Algorithm == peer.Algorithm {
-			return
+		k, _ := h.Configs.SessionKey()
+		if time.Now().After(h.Signing.Expires(k)) {
+			k = h.Signing.NewKey(time.Now())
+			if err := h.Configs.PutSessionKey(ctx, k); err != nil && h.runCtx.Err() == nil {
+				h.Log.Warn("writing a new session key failed; it is tried again", "error", err, "in", publishMaxBackoff)
+				k.Created = time.Now().Add(publishMaxBackoff - h.Signing.KeyTTL)
+			}
 		}
-		if err := h.Configs.PutSessionKey(ctx, peer.NewKey(time.Now())); err != nil && h.runCtx.Err() == nil {
-			h.Log.Warn("writing a new session key failed; the next round tries again", "error", err)
-		}
+		h.renewKeyAt(h.Signing.Expires(k))
 	}()
+}
+
+// renewKeyAt has the key renewed at a time, if this node leads then.
+func (h *Herder) renewKeyAt(t time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.renewal != nil {
+		h.renewal.Stop()
+	}
+	h.renewal = time.AfterFunc(time.Until(t)+time.Millisecond, func() {
+		h.post(func() {
+			if h.leads() {
+				h.renewKey()
+			}
+		})
+	})
 }

@@ -32,7 +32,7 @@ func NewClient() *Client {
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // PutTasks hands the tasks a connector made to the leader at base, who writes them.
-func (c *Client) PutTasks(ctx context.Context, base string, k Key, connector string, tasks []map[string]string) error {
+func (c *Client) PutTasks(ctx context.Context, base string, s Signing, k Key, connector string, tasks []map[string]string) error {
 	body, err := json.Marshal(tasks)
 	if err != nil {
 		return fmt.Errorf("encoding the tasks of connector %s: %w", connector, err)
@@ -43,7 +43,7 @@ func (c *Client) PutTasks(ctx context.Context, base string, k Key, connector str
 		return fmt.Errorf("handing the tasks of connector %s to the leader: %w", connector, err)
 	}
 	req.Header.Set("Content-Type", "application/json")
-	k.Sign(req.Header, body)
+	s.Sign(k, req.Header, body)
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return fmt.Errorf("handing the tasks of connector %s to the leader: %w", connector, err)
