@@ -21,7 +21,6 @@ var ignored = map[string]string{
 	"auto.include.jmx.reporter":        "there is no JMX",
 	"send.buffer.bytes":                "the system chooses its buffers",
 	"receive.buffer.bytes":             "the system chooses its buffers",
-	"connections.max.idle.ms":          "the client chooses",
 	"reconnect.backoff.":               "the client chooses",
 	"socket.connection.setup.timeout.": "the client chooses",
 	"retry.backoff.":                   "the client chooses",

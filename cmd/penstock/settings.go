@@ -135,7 +135,7 @@ func (s *settings) resolve() (*providers.Resolved, error) {
 // openPrefixes begin keys that are not listed one by one.
 var openPrefixes = []string{
 	"producer.", "consumer.", "admin.", "key.converter.", "value.converter.", "header.converter.", "config.storage.", "offset.storage.",
-	"status.storage.", "security.", "ssl.", "sasl.", "client.id", "metadata.max.age.ms", "request.timeout.ms", "broker.", providers.Prefix + ".",
+	"status.storage.", "security.", "ssl.", "sasl.", "client.id", "metadata.max.age.ms", "request.timeout.ms", "connections.max.idle.ms", "broker.", providers.Prefix + ".",
 }
 
 // unknown lists keys that nothing reads, each with the known name it may be a misspelling of.

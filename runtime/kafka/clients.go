@@ -187,6 +187,11 @@ func (c *Clients) client(role string, props map[string]string, opts ...kgo.Opt) 
 	if c.cfg.Dialer != nil && props["bootstrap.servers"] == "" {
 		base = append(base, kgo.Dialer(c.cfg.Dialer))
 	}
+	common, err := options(commonSettings, c.cfg.Props)
+	if err != nil {
+		return nil, err
+	}
+	base = append(base, common...)
 	sec, err := securityOpts(merged)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,24 @@ import (
 // keys have in Java clients.
 type setting func(v string) ([]kgo.Opt, error)
 
+// commonSettings hold for every client of a worker, unless its role says otherwise.
+var commonSettings = map[string]setting{
+	"metadata.max.age.ms": millis(func(d time.Duration) kgo.Opt { return kgo.MetadataMaxAge(max(d, time.Second)) }),
+	"request.timeout.ms": number(100, math.MaxInt32, func(n int64) kgo.Opt {
+		return kgo.RequestTimeoutOverhead(min(time.Duration(n)*time.Millisecond, mostTimeout))
+	}),
+	"connections.max.idle.ms": number(-1, math.MaxInt32, func(n int64) kgo.Opt {
+		d := time.Duration(n) * time.Millisecond
+		if n < 0 {
+			d = mostTimeout // Kafka's never
+		}
+		return kgo.ConnIdleTimeout(min(max(d, time.Second), mostTimeout))
+	}),
+}
+
+// mostTimeout is the longest the client library takes.
+const mostTimeout = 15 * time.Minute
+
 var producerSettings = map[string]setting{
 	"acks": func(v string) ([]kgo.Opt, error) {
 		switch v {
