@@ -125,6 +125,8 @@ func (c *Clients) Consumer(role, group string, overrides map[string]string, opts
 		kgo.FetchMaxBytes(fetchBroker),
 		kgo.MaxConcurrentFetches(2),
 		kgo.WithPools(&c.records),
+		kgo.RetryBackoffFn(backoff),
+		kgo.RequestRetries(100), // RetryTimeout ends them before
 		kgo.BlockRebalanceOnPoll(),
 		kgo.FetchMaxWait(500 * time.Millisecond),
 		kgo.MetadataMaxAge(5 * time.Second), // a topic that comes later is found soon (Kafka's default: 5 minutes)
