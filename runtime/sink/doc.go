@@ -10,4 +10,5 @@
 //	I2  Before partitions move, and at a clean stop, the plugin is flushed and its offsets are committed.
 //	I3  Records in memory are bounded by the plugin's credit, one batch and the client's fetch buffers.
 //	I4  Order is kept within a partition.
+//	I5  A record that was read is not touched behind the end of its poll: its memory is used again.
 package sink
