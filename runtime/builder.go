@@ -126,13 +126,25 @@ func (b *builder) sink(ctx context.Context, gate *source.Gate, chain *transform.
 	}
 	b.closers = append(b.closers, dlq.Close, func() { b.rt.sinks.Forget(b.name, task) })
 	overrides := under(b.spec.Connector, "consumer.override.")
-	group := valueOr(overrides["group.id"], "connect-"+b.name)
+	group := consumerGroup(b.name, b.spec.Connector)
 	return sink.Open(ctx, sink.Config{
 		Connector: b.name, Plugin: b.plugin.Name, Task: b.id, Props: b.props(), Process: b.proc, Clients: b.rt.clients, Overrides: overrides,
 		Group: group, Member: fmt.Sprintf("%s-%s-%d", b.rt.cfg.Group, b.name, b.id), Session: b.rt.cfg.Session,
 		Chain: chain, Key: key, Value: value, Header: header, Policy: pol, DeadLetter: dlq, Interval: b.rt.cfg.Interval, Drain: b.rt.cfg.Drain,
 		Used: b.rt.usesOf(b.name, b.id), Metrics: b.rt.sinks.Task(b.name, task), Log: b.log,
 	}, gate)
+}
+
+const groupOverride = "consumer.override.group.id"
+
+func consumerGroup(name string, cfg map[string]string) string {
+	return valueOr(cfg[groupOverride], "connect-"+name)
+}
+
+// ConsumerGroup names the group of a sink, whose configuration may hold references.
+func (r *Runtime) ConsumerGroup(name string, cfg map[string]string) (string, error) {
+	res, err := r.cfg.Providers.Resolve(map[string]string{groupOverride: cfg[groupOverride]})
+	return consumerGroup(name, res.Values), err
 }
 
 // props is what the plugin sees: the task's own keys; for a sink also which topics it reads.

@@ -152,7 +152,7 @@ func sinkProblems(cfg map[string]string, workerGroup string) map[string][]string
 			both(fmt.Sprintf("The DLQ topic '%s' may not be among the topics the sink reads: it would read its own failures.", dlq))
 		}
 	}
-	if group := valueOr(cfg["consumer.override.group.id"], "connect-"+cfg["name"]); group == workerGroup {
+	if group := consumerGroup(cfg["name"], cfg); group == workerGroup {
 		out["name"] = append(out["name"], fmt.Sprintf("Consumer group %s would be that of the workers themselves: choose another name.", group))
 	}
 	return out

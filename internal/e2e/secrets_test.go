@@ -21,7 +21,7 @@ func TestReferences(t *testing.T) {
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "in-5ecret"), filepath.Join(dir, "out-5ecret")
 	write(t, in, "one\ntwo\n")
-	write(t, filepath.Join(dir, "keys.properties"), "in="+in+"\nout="+out+"\ntopic=topic-5ecret\n")
+	write(t, filepath.Join(dir, "keys.properties"), "in="+in+"\nout="+out+"\ntopic=topic-5ecret\ngroup=group-5ecret\n")
 	write(t, filepath.Join(dir, "converter"), stringConverter)
 	s := newServer(t, "file")
 	write(t, filepath.Join(s.Dir, "penstock.properties"), `offset.flush.interval.ms=200
@@ -38,7 +38,7 @@ value.converter=${dir:`+dir+`:converter}
 	s.Start(t)
 	ref := func(key string) string { return "${file:" + filepath.Join(dir, "keys.properties") + ":" + key + "}" }
 	source := config{"connector.class": "file-source", "file": ref("in"), "topic": ref("topic")}
-	sink := config{"connector.class": "file-sink", "file": ref("out"), "topics": ref("topic")}
+	sink := config{"connector.class": "file-sink", "file": ref("out"), "topics": ref("topic"), "consumer.override.group.id": ref("group")}
 	for name, cfg := range map[string]config{"in": source, "out": sink} {
 		if a := post(t, s, name, cfg); a.code != 201 || strings.Contains(a.body, "5ecret") {
 			t.Fatalf("%s: %d %s", name, a.code, a.body)
@@ -59,6 +59,9 @@ value.converter=${dir:`+dir+`:converter}
 	if a := want(t, s, 200, "GET", "/connectors/in/tasks-config", ""); !strings.Contains(a.body, ref("in")) {
 		t.Errorf("a task is stored without its reference: %s", a.body)
 	}
+	testenv.Eventually(t, 30*time.Second, "the sink's offsets are read in the group that the reference names", func() bool {
+		return strings.Contains(call(t, s, "GET", "/connectors/out/offsets", "").body, `"kafka_offset":2`)
+	})
 	// Forgotten while the task runs, and noted again with the next record.
 	want(t, s, 202, "PUT", "/connectors/in/topics/reset", "")
 	if a := want(t, s, 200, "GET", "/connectors/in/topics", ""); a.body != `{"in":{"topics":[]}}` {

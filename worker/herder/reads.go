@@ -110,9 +110,9 @@ func (h *Herder) Offsets(ctx context.Context, name string) (api.OffsetsInfo, err
 		}
 		return out, nil
 	}
-	group := k.Config["consumer.override.group.id"]
-	if group == "" {
-		group = "connect-" + name
+	group, err := h.Runtime.ConsumerGroup(name, k.Config)
+	if err != nil {
+		return out, err
 	}
 	fetched, err := h.Admin.FetchOffsets(ctx, group)
 	if err != nil {
