@@ -8,7 +8,6 @@ import (
 	"sort"
 	"sync"
 
-
 	"github.com/penstockio/penstock/runtime/kafka"
 	"github.com/penstockio/penstock/runtime/kafka/table"
 	"github.com/penstockio/penstock/worker/peer"
