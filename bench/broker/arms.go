@@ -163,7 +163,7 @@ func startOursIn(dir string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.ready(60 * time.Second)
+	return s.ready(3 * time.Minute) // 10 GB of log are read before that if the index is gone
 }
 
 // sharedKafka starts one Kafka for both its arms.

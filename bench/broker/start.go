@@ -3,13 +3,16 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
+	"github.com/penstockio/penstock/bench/process"
 	"github.com/penstockio/penstock/internal/testenv"
 )
 
-// startLines measures how long a broker with much in its log takes to be ready, after a clean stop and after kill -9.
+// startLines measures how long a broker with much in its log takes to be ready, after a clean stop, after kill -9, and with
+// its index deleted.
 // START_GB sets how much; the default is 10.
 func startLines(_ plan, _ *lineup) error {
 	gb := 10
@@ -37,12 +40,19 @@ func startLines(_ plan, _ *lineup) error {
 	}
 	fmt.Printf("\nstart with %d GB of log\n", gb)
 	s.stop()
-	for _, how := range []string{"clean stop", "kill -9"} {
+	for _, how := range []string{"clean stop", "kill -9", "deleted index"} {
+		if how == "deleted index" {
+			if err := os.RemoveAll(filepath.Join(dir, "data", "index")); err != nil {
+				return err
+			}
+			dropCaches()
+		}
 		at := time.Now()
 		if s, err = startOursIn(dir); err != nil {
 			return err
 		}
-		if how == "clean stop" {
+		switch how {
+		case "clean stop":
 			fmt.Printf("  ready after a %s: %.0f ms\n", how, ms(at))
 			x.srv = s
 			if _, err := fill(x, topic, 3, 1000); err != nil {
@@ -50,6 +60,10 @@ func startLines(_ plan, _ *lineup) error {
 			}
 			_ = s.cmd.Process.Kill()
 			_ = s.cmd.Wait()
+			continue
+		case "deleted index":
+			fmt.Printf("  ready with the index deleted and a cold disk: %.1f s, %.1f s of CPU, resident %.0f MB\n", ms(at)/1000, process.CPU(s.pid()).Seconds(), residentMB(s.pid()))
+			s.stop()
 			continue
 		}
 		fmt.Printf("  ready after a %s right behind %d MB of writes: %.0f ms, resident %.0f MB\n", how, consumeMB, ms(at), residentMB(s.pid()))
