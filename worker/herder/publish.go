@@ -120,10 +120,8 @@ func (h *Herder) writeTasks(ctx context.Context, name string, tasks []map[string
 	switch {
 	case !ok:
 		return notFound(name)
-	case k.Target == topics.Stopped && len(tasks) > 0:
-		return api.Errorf(http.StatusBadRequest, "Connector %s is stopped and has no tasks", name)
-	case sameTasks(k, tasks):
-		return nil
+	case k.Target == topics.Stopped && len(tasks) > 0, sameTasks(k, tasks):
+		return nil // stopped while they were on the way: it splits again when it goes on
 	}
 	return conflicting(h.Configs.PutTasks(ctx, name, tasks))
 }
