@@ -38,6 +38,7 @@ func manyTasks(p plan, a *arm) ([]float64, error) {
 	g := a.group(dir, addr)
 	defer func() { g.stop() }()
 	total := p.connectors * p.tasks
+	share := total/3 - p.connectors
 	if err := g.three(); err != nil {
 		return nil, err
 	}
@@ -64,7 +65,7 @@ func manyTasks(p plan, a *arm) ([]float64, error) {
 	if err := g.workers[0].ready(); err != nil {
 		return nil, err
 	}
-	if _, err := g.awaitAll(total, 0); err != nil {
+	if _, err := g.awaitAll(total, share); err != nil { // not yet when the first alone runs them all
 		return nil, err
 	}
 	started, startCPU := time.Since(at), g.cpu()
@@ -88,7 +89,7 @@ func manyTasks(p plan, a *arm) ([]float64, error) {
 	if _, err := g.start(); err != nil {
 		return nil, err
 	}
-	if _, err := g.awaitAll(total, total/3-p.connectors); err != nil {
+	if _, err := g.awaitAll(total, share); err != nil {
 		return nil, err
 	}
 	back := time.Since(at)
@@ -113,7 +114,7 @@ func (g *group) three() error {
 // patience is how long a group may take to run all.
 const patience = 10 * time.Minute
 
-// awaitAll waits until so many tasks run on the workers there are, and on the last of them at least share.
+// awaitAll waits until so many tasks run on the workers there are, and on each of them at least share.
 func (g *group) awaitAll(total, share int) (map[string]int, error) {
 	var by map[string]int
 	var err error
@@ -121,11 +122,12 @@ func (g *group) awaitAll(total, share int) (map[string]int, error) {
 		if by, err = g.workers[0].running(); err != nil {
 			continue
 		}
-		n := 0
+		n, least := 0, total
 		for _, w := range g.workers {
 			n += by[w.rest]
+			least = min(least, by[w.rest])
 		}
-		if n == total && by[g.workers[len(g.workers)-1].rest] >= share {
+		if n == total && least >= share {
 			return by, nil
 		}
 	}
