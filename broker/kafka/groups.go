@@ -267,7 +267,7 @@ func (s *Server) offsetDelete(c *call) kmsg.Response {
 			switch {
 			case !s.allow(c, Read, TopicResource, q.Topic):
 				r.Partitions[j].ErrorCode = kerr.TopicAuthorizationFailed.Code
-			case t == nil:
+			case t == nil || qp.Partition < 0 || qp.Partition >= t.ReadCount:
 				r.Partitions[j].ErrorCode = errUnknownPartition
 			default:
 				entries = append(entries, group.OffsetEntry{Topic: t.ID, Partition: qp.Partition})
