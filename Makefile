@@ -34,7 +34,8 @@ chaos: ## the suites that kill, at full length: the broker 200 times, and its po
 	$(GO) test -timeout 15m -count 1 -v -run TestChangesKilled ./internal/e2e
 	PENSTOCK_CHAOS=10m $(GO) test -timeout 35m -count 1 -v -run TestWorkersChaos ./internal/e2e
 
-clients: ## only the suites of other clients and tools on the broker, with more records than in make test
+clients: ## only the suites of other clients and tools on the broker, with more records than in make test, and another random script beside Kafka
+	PENSTOCK_TEST_SEED=$$(date +%s%N) $(GO) test -timeout 15m -count 1 -v -run 'TestAgainstK' ./broker
 	KGO_TEST_RECORDS=20000 $(GO) test -timeout 15m -count 1 -v -run 'TestFranzGoOwn|TestClients|TestOtherLanguagesClients|TestJavaTools|TestJavaGroups|TestJavaConnect' ./internal/e2e
 
 lint: tools/bin/golangci-lint tools/bin/gofumpt ## gofumpt and golangci-lint

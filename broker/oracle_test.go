@@ -438,7 +438,7 @@ func text(m any) string {
 func againstOracle(t *testing.T, addr string, groups bool, steps int) {
 	t.Helper()
 	b := start(t, t.TempDir(), map[string]string{"auto.create.topics.enable": "false", "group.min.session.timeout.ms": "6000"})
-	seed := uint64(time.Now().UnixNano())
+	seed := uint64(1796017368423061408) // one that found something once; make clients takes another each time
 	if s := os.Getenv("PENSTOCK_TEST_SEED"); s != "" {
 		if _, err := fmt.Sscan(s, &seed); err != nil {
 			t.Fatal(err)
