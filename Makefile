@@ -29,13 +29,17 @@ unit: ## unit tests with the race detector (budget 8 minutes)
 integration: ## suites against real servers and killed processes (budget 8 minutes)
 	$(GO) test -timeout 20m -count 1 ./internal/e2e/...
 
+# Random tests begin with the same seed each time in make test, with another in these; testenv.Seed logs it.
+chaos clients: export PENSTOCK_TEST_SEED = $(shell date +%s%N)
+
 chaos: ## the suites that kill, at full length: the broker 200 times, and its power, under all kinds of clients, the server under 100,000 rows and their changes, three workers for 10 minutes, then exactly once
+	for i in $$(seq 20); do PENSTOCK_TEST_SEED=$$(date +%s%N) $(GO) test -timeout 15m -count 1 -run 'TestRebuil|TestPowerCuts|TestGroupsSurvive|TestCrashAtEveryStep|AgainstModel' ./broker/store ./broker/txn || exit 1; done
 	PENSTOCK_KILLS=200 $(GO) test -timeout 15m -count 1 -v -run 'TestKilled$$|TestPowerCut' ./broker
 	$(GO) test -timeout 15m -count 1 -v -run TestChangesKilled ./internal/e2e
 	PENSTOCK_CHAOS=10m $(GO) test -timeout 35m -count 1 -v -run TestWorkersChaos ./internal/e2e
 
 clients: ## only the suites of other clients and tools on the broker, with more records than in make test, and another random script beside Kafka
-	PENSTOCK_TEST_SEED=$$(date +%s%N) $(GO) test -timeout 15m -count 1 -v -run 'TestAgainstK' ./broker
+	$(GO) test -timeout 15m -count 1 -v -run 'TestAgainstK' ./broker
 	KGO_TEST_RECORDS=20000 $(GO) test -timeout 15m -count 1 -v -run 'TestFranzGoOwn|TestClients|TestOtherLanguagesClients|TestJavaTools|TestJavaGroups|TestJavaConnect' ./internal/e2e
 
 lint: tools/bin/golangci-lint tools/bin/gofumpt ## gofumpt and golangci-lint

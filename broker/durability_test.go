@@ -21,6 +21,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/penstockio/penstock/broker/disk"
+	"github.com/penstockio/penstock/internal/testenv"
 )
 
 // killsKey is the environment's name for how often the broker is crashed: `make chaos` asks for 200.
@@ -91,7 +92,7 @@ func TestKilled(t *testing.T) {
 // TestPowerCut is TestKilled over a disk that loses what was not synced: of each page either content, of each name
 // either state, at random; now and then the index is lost, too.
 func TestPowerCut(t *testing.T) {
-	rng := rand.New(rand.NewPCG(rand.Uint64(), 1))
+	rng := rand.New(rand.NewPCG(testenv.Seed(t), 1))
 	d, x := disk.NewMem(), vfs.NewCrashableMem()
 	listeners := []Listener{{Name: "PLAINTEXT", Host: "127.0.0.1"}}
 	var b *Broker

@@ -7,13 +7,13 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/penstockio/penstock/broker/batch"
 	"github.com/penstockio/penstock/broker/disk"
 	"github.com/penstockio/penstock/broker/queue"
+	"github.com/penstockio/penstock/internal/testenv"
 )
 
 // client is an idempotent producer of numbered records into one queue, with up to four batches in flight.
@@ -135,8 +135,7 @@ func check(t testing.TB, s *Store, q queue.ID, clients []*client) {
 
 // TestPowerCuts crashes the disk under load at random moments: unsynced pages are kept or dropped at random.
 func TestPowerCuts(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := testenv.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	d, x := disk.NewMem(), vfs.NewCrashableMem()
 	var clients []*client

@@ -5,19 +5,18 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/penstockio/penstock/broker/commitlog"
 	"github.com/penstockio/penstock/broker/disk"
+	"github.com/penstockio/penstock/internal/testenv"
 )
 
 // TestGroupsSurviveTogether crashes the disk under groups of two batches and a machine's record: after each start all
 // three have the same number, and readers never see one queue ahead of what the group allows.
 func TestGroupsSurviveTogether(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := testenv.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 3))
 	d, x := disk.NewMem(), vfs.NewCrashableMem()
 	n := 0

@@ -21,6 +21,7 @@ import (
 	"github.com/penstockio/penstock/broker/index"
 	"github.com/penstockio/penstock/broker/machine"
 	"github.com/penstockio/penstock/broker/queue"
+	"github.com/penstockio/penstock/internal/testenv"
 )
 
 // names is a machine that keeps the newest time of each name.
@@ -98,8 +99,7 @@ func dump(t testing.TB, s *Store) map[string]string {
 
 // TestRebuiltIndexIsEqual: random load with everything the log can hold, over restarts; then the index is deleted.
 func TestRebuiltIndexIsEqual(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := testenv.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 2))
 	d, x := disk.NewMem(), vfs.NewMem()
 	o := memOptions(d, x)

@@ -6,13 +6,13 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/penstockio/penstock/broker/batch"
 	"github.com/penstockio/penstock/broker/disk"
 	"github.com/penstockio/penstock/broker/queue"
+	"github.com/penstockio/penstock/internal/testenv"
 )
 
 // maintained runs all background work over and over, and readers beside it, until the context ends.
@@ -64,8 +64,7 @@ func maintained(ctx context.Context, t testing.TB, s *Store, queues []queue.ID, 
 // TestPowerCutsWhileMaintained crashes the disk while batches are compacted, expired, moved and their segments removed,
 // with readers beside it; sometimes the index is lost, too. What was acknowledged is compared with a model.
 func TestPowerCutsWhileMaintained(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := testenv.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 4))
 	d, x := disk.NewMem(), vfs.NewCrashableMem()
 	nm := &names{}

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/penstockio/penstock/broker/disk"
 	"github.com/penstockio/penstock/broker/index"
 	"github.com/penstockio/penstock/broker/queue"
+	"github.com/penstockio/penstock/internal/testenv"
 )
 
 // record is one record of the model.
@@ -403,8 +403,7 @@ func sameIndex(t testing.TB, old, rebuilt map[string]string) {
 // TestRebuildWithSegmentsGone: a random load with everything that moves, trims and removes batches, over restarts; then
 // the index is deleted, and what is rebuilt from a snapshot, the segments left and the cold log equals the old one.
 func TestRebuildWithSegmentsGone(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := testenv.Seed(t)
 	d, x := disk.NewMem(), vfs.NewMem()
 	o := memOptions(d, x)
 	o.FlushLogBytes, o.SegmentBytes, o.MaxMessageBytes = 300<<10, 256<<10, 16<<10
@@ -464,9 +463,21 @@ func TestRebuildWithSegmentsGone(t *testing.T) {
 			m.check()
 		}
 	}
-	for _, f := range []func(context.Context) error{m.s.Retain, m.s.Compact, m.s.MakeSpace} {
-		if err := f(ctx); err != nil {
-			t.Fatal(err)
+	// The luck of the load may leave so much alive in the first segment that moving it is not worth it yet.
+	for range 10 {
+		for _, f := range []func(context.Context) error{m.s.Retain, m.s.Compact, m.s.MakeSpace} {
+			if err := f(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if m.s.log.First() > 0 && len(m.s.cold.Segments()) > 0 {
+			break
+		}
+		for q, mq := range m.queues {
+			var err error
+			if mq.start, err = m.s.Trim(q, (mq.start+int64(len(mq.records)))/2); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	for range 100 {

@@ -18,6 +18,7 @@ import (
 	"github.com/penstockio/penstock/broker/disk"
 	"github.com/penstockio/penstock/broker/queue"
 	"github.com/penstockio/penstock/broker/store"
+	"github.com/penstockio/penstock/internal/testenv"
 )
 
 // play is a script of transactions: each puts a record named after it into each of three queues and commits an offset.
@@ -154,8 +155,7 @@ func (p *play) check(t *testing.T) {
 // TestCrashAtEveryStep fails the disk at its first, second, third … write or sync, cuts the power there, and looks at what
 // is left: with and without the index, with transactions in one append group and split into many.
 func TestCrashAtEveryStep(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := testenv.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 3))
 	for _, groupBytes := range []int{0, 1} {
 		outcomes := map[int]int{}

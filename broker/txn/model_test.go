@@ -12,6 +12,7 @@ import (
 
 	"github.com/penstockio/penstock/broker/disk"
 	"github.com/penstockio/penstock/broker/queue"
+	"github.com/penstockio/penstock/internal/testenv"
 )
 
 // model is transactions done the simplest way: every record with the transaction it belongs to, and what became of that.
@@ -80,8 +81,7 @@ func (h *holder) ended(m *model, commit bool) {
 // TestTransactionsAgainstModel: random transactions of several ids across queues and groups, taken over, timed out, with
 // restarts and rebuilt indexes in between.
 func TestTransactionsAgainstModel(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := testenv.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 4))
 	d, x := disk.NewMem(), vfs.FS(vfs.NewMem())
 	all := []queue.ID{1, 2, 3, 4}

@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/penstockio/penstock/broker/disk"
+	"github.com/penstockio/penstock/internal/testenv"
 )
 
 // TestTakenOverAndOver: many holders of a few transactional ids fence each other in the middle of what they do, with
@@ -61,9 +62,10 @@ func TestTakenOverAndOver(t *testing.T) {
 		}
 		return nil
 	}
+	seed := testenv.Seed(t)
 	var wg sync.WaitGroup
 	for worker := range 8 {
-		rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), uint64(worker)))
+		rng := rand.New(rand.NewPCG(seed, uint64(worker)))
 		wg.Go(func() {
 			for n := range 60 {
 				if err := turn(rng, fmt.Sprintf("w%d-%d", worker, n), fmt.Sprintf("id%d", rng.IntN(4))); err != nil {

@@ -5,15 +5,15 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
+
+	"github.com/penstockio/penstock/internal/testenv"
 )
 
 // TestBursts sends bursts of contradicting calls for the same connectors through random workers; whatever was decided while one
 // call overtook the work of another, the last word holds.
 func TestBursts(t *testing.T) {
 	ws := workers(t, 3)
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := testenv.Seed(t)
 	names := []string{"one", "two", "three"}
 	for round := range 10 {
 		var wg sync.WaitGroup

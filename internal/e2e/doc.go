@@ -2,5 +2,5 @@
 // databases beside it, and SIGKILL. Each looks at the far end: the sink's file, the broker's records, the database itself.
 //
 // make integration runs them, without the race detector; make chaos the one that kills the server while a database changes, and the
-// one that kills, stops and terminates workers of a group (PENSTOCK_CHAOS says how long, PENSTOCK_SEED repeats one).
+// one that kills, stops and terminates workers of a group (PENSTOCK_CHAOS says how long, PENSTOCK_TEST_SEED repeats one).
 package e2e

@@ -47,7 +47,7 @@ type chaos struct {
 }
 
 // TestWorkersChaos runs checking sources and sinks on three workers that are killed, stopped, terminated and started again
-// while connectors are made, deleted, paused and changed. PENSTOCK_CHAOS says how long, PENSTOCK_SEED which way.
+// while connectors are made, deleted, paused and changed. PENSTOCK_CHAOS says how long, PENSTOCK_TEST_SEED which way.
 func TestWorkersChaos(t *testing.T) { runChaos(t, false) }
 
 // TestWorkersChaosExactlyOnce is the same with positions in the records' transactions: no number is there twice.
@@ -55,14 +55,7 @@ func TestWorkersChaosExactlyOnce(t *testing.T) { runChaos(t, true) }
 
 func runChaos(t *testing.T, exactlyOnce bool) {
 	testenv.NeedServers(t)
-	seed := uint64(time.Now().UnixNano())
-	if v := os.Getenv("PENSTOCK_SEED"); v != "" {
-		n, err := strconv.ParseUint(v, 10, 64)
-		if err != nil {
-			t.Fatalf("PENSTOCK_SEED=%q: %v", v, err)
-		}
-		seed = n
-	}
+	seed := testenv.Seed(t)
 	length := chaosLength
 	if v := os.Getenv("PENSTOCK_CHAOS"); v != "" {
 		var err error
@@ -70,7 +63,7 @@ func runChaos(t *testing.T, exactlyOnce bool) {
 			t.Fatalf("PENSTOCK_CHAOS=%q: %v", v, err)
 		}
 	}
-	t.Logf("PENSTOCK_SEED=%d PENSTOCK_CHAOS=%v", seed, length)
+	t.Logf("PENSTOCK_CHAOS=%v", length)
 	settings := ""
 	if exactlyOnce {
 		settings = "exactly.once.source.support=enabled\n"
