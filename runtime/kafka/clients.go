@@ -184,17 +184,26 @@ func (c *Clients) client(role string, props map[string]string, opts ...kgo.Opt) 
 		kgo.DisableClientMetrics(),
 		kgo.MetadataMinAge(250 * time.Millisecond),
 		kgo.RetryTimeout(40 * time.Second),
-		kgo.WithLogger(slogger{c.log.With("client", id)}),
+		kgo.WithLogger(newSlogger(c.log.With("client", id))),
 	}
+	secure, err := transport(merged)
+	if err != nil {
+		return nil, err
+	}
+	dial := networkDialer(secure)
 	if c.cfg.Dialer != nil && props["bootstrap.servers"] == "" {
-		base = append(base, kgo.Dialer(c.cfg.Dialer))
+		if secure != nil {
+			return nil, fmt.Errorf("security.protocol=%s: the bundled broker is reached inside the process, without TLS: leave it out", merged["security.protocol"])
+		}
+		dial = c.cfg.Dialer
 	}
+	base = append(base, kgo.Dialer(newSpacedDialer(dial).DialContext))
 	common, err := options(commonSettings, c.cfg.Props)
 	if err != nil {
 		return nil, err
 	}
 	base = append(base, common...)
-	sec, err := securityOpts(merged)
+	sec, err := saslOpts(merged)
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,9 @@
 // Package kafka makes the Kafka clients of a worker: their addresses, security, limits and what users may override of
 // them. It is the only place that makes one.
 //
-// It owns the mapping from Kafka's configuration keys to client options, the memory consumers decode records into, and creates topics. It never reads or writes
-// records itself: tasks, and runtime/kafka/table, do that with the clients made here.
+// It owns the mapping from Kafka's configuration keys to client options, the memory consumers decode records into, how often
+// a client tries to reach a broker that is down and says so, and creates topics. It never reads or writes records itself:
+// tasks, and runtime/kafka/table, do that with the clients made here.
 //
 // Invariants
 //

@@ -12,24 +12,24 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 )
 
-// securityOpts reads security.protocol, sasl.* and ssl.* as Kafka clients know them; stores are PEM files.
-func securityOpts(p map[string]string) ([]kgo.Opt, error) {
-	var opts []kgo.Opt
-	proto := p["security.protocol"]
-	switch proto {
+// transport reads security.protocol and ssl.* as Kafka clients know them, stores being PEM files. It gives nil for one without TLS.
+func transport(p map[string]string) (*tls.Config, error) {
+	switch proto := p["security.protocol"]; proto {
 	case "", "PLAINTEXT", "SASL_PLAINTEXT":
+		return nil, nil
 	case "SSL", "SASL_SSL":
-		c, err := tlsConfig(p)
-		if err != nil {
-			return nil, err
-		}
-		opts = append(opts, kgo.DialTLSConfig(c))
+		return tlsConfig(p)
 	default:
 		return nil, fmt.Errorf("invalid value %q for configuration security.protocol: must be PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL", proto)
 	}
-	if proto != "SASL_PLAINTEXT" && proto != "SASL_SSL" {
-		return opts, nil
+}
+
+// saslOpts reads sasl.* as Kafka clients know them.
+func saslOpts(p map[string]string) ([]kgo.Opt, error) {
+	if proto := p["security.protocol"]; proto != "SASL_PLAINTEXT" && proto != "SASL_SSL" {
+		return nil, nil
 	}
+	var opts []kgo.Opt
 	user, pass, err := jaas(p["sasl.jaas.config"])
 	if err != nil {
 		return nil, err
