@@ -3,10 +3,13 @@ package testenv
 import (
 	"context"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -59,6 +62,42 @@ func (b *Broker) PID() int { return b.p.cmd.Process.Pid }
 
 // Kill ends it with SIGKILL.
 func (b *Broker) Kill() { b.p.kill() }
+
+// Hang stops it as SIGSTOP does; when Hang returns all its threads stand still. Continue lets it go on.
+func (b *Broker) Hang(t testing.TB) {
+	t.Helper()
+	if err := b.p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); !b.p.hangs(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("a broker that got SIGSTOP goes on")
+		}
+	}
+}
+
+// Continue ends Hang.
+func (b *Broker) Continue(t testing.TB) {
+	t.Helper()
+	if err := b.p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hangs tells that every thread is stopped.
+func (p *process) hangs() bool {
+	stats, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(p.cmd.Process.Pid), "task", "*", "stat"))
+	if err != nil || len(stats) == 0 {
+		return false
+	}
+	for _, f := range stats {
+		b, err := os.ReadFile(f)
+		if _, behind, ok := strings.Cut(string(b), ") "); err != nil || !ok || behind[0] != 'T' {
+			return false
+		}
+	}
+	return true
+}
 
 func listens(addr string) bool {
 	c, err := net.Dial("tcp", addr)

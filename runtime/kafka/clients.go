@@ -62,6 +62,9 @@ func New(cfg Config, log *slog.Logger) (*Clients, error) {
 	return c, nil
 }
 
+// Bootstrap gives the brokers to begin with, as configured.
+func (c *Clients) Bootstrap() []string { return c.cfg.Bootstrap }
+
 // Internal makes the client of an internal topic: reads from the start, writes with Java's partitioner (murmur2 of
 // the key), so that a mixed cluster agrees where a key lives.
 func (c *Clients) Internal(role string, opts ...kgo.Opt) (*kgo.Client, error) {

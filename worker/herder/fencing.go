@@ -82,7 +82,7 @@ func (h *Herder) fenceTasks(ctx context.Context, name string, k topics.Connector
 			}
 		}
 	}
-	end, err := h.beginLeading(ctx)
+	ctx, end, err := h.beginLeading(ctx)
 	if err != nil {
 		return err
 	}

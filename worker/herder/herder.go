@@ -46,12 +46,13 @@ type Herder struct {
 	Config
 	events chan func()
 	status *statusWriter
-	write  sync.Mutex // I3
+	write  chan struct{} // who holds its one place may write configurations: I3
 	peers  *peer.Client
 
 	rejoin  func()
 	stopped chan struct{}
-	runCtx  context.Context
+	runCtx  context.Context // until Run's ends
+	stop    context.CancelFunc
 
 	// Of the loop's goroutine alone (I1):
 	owned   map[assign.Unit]bool
@@ -77,8 +78,10 @@ type Herder struct {
 
 // New makes a herder; Changed may be given to the config topic at once, Run decides.
 func New(log *slog.Logger) *Herder {
+	runCtx, stop := context.WithCancel(context.Background())
 	return &Herder{
-		events: make(chan func(), 256), peers: peer.NewClient(), stopped: make(chan struct{}), rejoin: func() {},
+		runCtx: runCtx, stop: stop,
+		events: make(chan func(), 256), write: make(chan struct{}, 1), peers: peer.NewClient(), stopped: make(chan struct{}), rejoin: func() {},
 		owned: map[assign.Unit]bool{}, runners: map[string]*runtime.Runner{}, closing: map[*runtime.Runner]string{}, changed: map[string]bool{}, waiting: map[string]bool{},
 		fencedTerm: -1, fencing: map[string]bool{}, retired: map[string]int{}, weights: map[string]string{}, splits: map[string]*split{},
 		Config: Config{Log: log},
@@ -94,7 +97,8 @@ func (h *Herder) Open(c Config, rejoin func()) {
 // Run decides until ctx ends, then stops everything, each connector within its drain time, and returns.
 func (h *Herder) Run(ctx context.Context) {
 	defer close(h.stopped)
-	h.runCtx = ctx
+	defer h.stop()
+	defer context.AfterFunc(ctx, h.stop)()
 	writer := make(chan struct{})
 	go func() { defer close(writer); h.status.run() }()
 	for {
@@ -102,7 +106,7 @@ func (h *Herder) Run(ctx context.Context) {
 		case f := <-h.events:
 			f()
 			continue
-		case <-ctx.Done():
+		case <-h.runCtx.Done():
 		}
 		break
 	}

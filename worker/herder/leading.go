@@ -16,22 +16,46 @@ import (
 // call on asks again.
 const conflict = "Cannot complete request because of a conflicting operation (e.g. worker rebalance)"
 
-// rejoinPatience is how long a write waits for a place that is just being taken again.
-const rejoinPatience = 30 * time.Second
+// writeTimeout bounds a write to the config topic with all it waits for: its place in the group, its turn, the broker.
+const writeTimeout = 30 * time.Second
 
-// beginWrite waits for the turn to write to the config topic. A node that does not reach its group says so at once.
-func (h *Herder) beginWrite() (end func(), err error) {
-	for began := time.Now(); ; time.Sleep(leasePause) {
+// beginWrite waits for the turn to write to the config topic, and gives the context to write with: one that a caller who goes
+// away does not end. A node that does not reach its group says so at once.
+func (h *Herder) beginWrite(ctx context.Context) (write context.Context, end func(), err error) {
+	until := time.Now().Add(writeTimeout)
+	wait, enough := context.WithDeadline(ctx, until)
+	defer enough()
+	if err := h.awaitPlace(wait); err != nil {
+		return nil, nil, err
+	}
+	select {
+	case h.write <- struct{}{}:
+	case <-wait.Done():
+		return nil, nil, api.Errorf(http.StatusInternalServerError,
+			"Nothing was changed: a write before this one still waits for the broker (%v); try again when /health is healthy", wait.Err())
+	}
+	write, cut := context.WithCancelCause(context.WithoutCancel(ctx))
+	write, cancel := context.WithDeadline(write, until)
+	goOn := context.AfterFunc(h.runCtx, func() { cut(errStops) })
+	return write, func() { goOn(); cancel(); cut(nil); <-h.write }, nil
+}
+
+// errStops is what a write meets that is not done when the worker stops.
+var errStops = errors.New("the worker is shutting down")
+
+// awaitPlace waits while this node is about to take its place in the group again.
+func (h *Herder) awaitPlace(ctx context.Context) error {
+	for {
 		h.mu.Lock()
 		lost := h.lost
 		h.mu.Unlock()
 		if lost == nil {
-			h.write.Lock()
-			return h.write.Unlock, nil
+			return nil
 		}
-		if !rejoining(lost) || time.Since(began) > rejoinPatience || h.runCtx != nil && h.runCtx.Err() != nil {
-			return nil, outOfGroup(lost)
+		if !rejoining(lost) || ctx.Err() != nil || h.runCtx.Err() != nil {
+			return outOfGroup(lost)
 		}
+		time.Sleep(leasePause)
 	}
 }
 
@@ -42,10 +66,10 @@ func rejoining(lost error) bool {
 
 // beginLeading is beginWrite for what only the leader writes: while its place is sure, as the holder of the right to write.
 // One that was fenced tries no more before the next round: its successor, if there is one, must not be fenced in turn.
-func (h *Herder) beginLeading(ctx context.Context) (end func(), err error) {
-	unlock, err := h.beginWrite()
+func (h *Herder) beginLeading(ctx context.Context) (write context.Context, end func(), err error) {
+	write, unlock, err := h.beginWrite(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() {
 		if err != nil {
@@ -57,27 +81,38 @@ func (h *Herder) beginLeading(ctx context.Context) (end func(), err error) {
 		leads, term, fenced := h.place.leader && h.lost == nil, h.term, h.term == h.fencedTerm
 		h.mu.Unlock()
 		if !leads || fenced {
-			return nil, api.Errorf(http.StatusConflict, conflict+": this worker does not lead its group any more")
+			return nil, nil, api.Errorf(http.StatusConflict, conflict+": this worker does not lead its group any more")
 		}
-		if h.Lease() == nil {
-			if err := h.Lead(ctx); err != nil {
-				return nil, err
+		lease := h.Lease()
+		if lease == nil {
+			if err := h.Lead(write); err != nil {
+				return nil, nil, nothingChanged(err)
 			}
-			return func() { h.endLeading(term); unlock() }, nil
+			return write, func() { h.endLeading(term); unlock() }, nil
 		}
 		select {
 		case <-time.After(leasePause):
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		case <-write.Done():
+			return nil, nil, nothingChanged(lease)
 		case <-h.stopped:
-			return nil, errors.New("Worker is shutting down")
+			return nil, nil, errStops
 		}
 	}
 }
 
-// endLeading asks for a new round when the write showed that another leads, or thought so.
+// nothingChanged says of a call that it ended before it wrote.
+func nothingChanged(why error) error {
+	return api.Errorf(http.StatusInternalServerError, "Nothing was changed: taking the right to write configurations failed: %v", why)
+}
+
+// endLeading asks for a new round when the write showed that another leads, or thought so. After any other failure it takes the
+// right anew: that ends a transaction that the write may have left open, behind which nobody would see what is written.
 func (h *Herder) endLeading(term int) {
-	if !h.Configs.Fenced() {
+	switch broken := h.Configs.Broken(); {
+	case broken == nil:
+		return
+	case !errors.Is(broken, table.ErrFenced):
+		go h.retake()
 		return
 	}
 	h.Log.Warn("another worker has taken the right to write configurations; this one asks for a new round of the group")
@@ -87,10 +122,20 @@ func (h *Herder) endLeading(term int) {
 	h.rejoin()
 }
 
+// retake takes the right to write anew, unless a write does before.
+func (h *Herder) retake() {
+	_, end, err := h.beginLeading(h.runCtx)
+	if err != nil {
+		h.Log.Debug("taking the right to write configurations anew failed; the next write tries again", "error", err)
+		return
+	}
+	end()
+}
+
 // unlead gives the right to write up.
 func (h *Herder) unlead() {
-	h.write.Lock()
-	defer h.write.Unlock()
+	h.write <- struct{}{}
+	defer func() { <-h.write }()
 	h.mu.Lock()
 	leads := h.place.leader && h.lost == nil
 	h.mu.Unlock()

@@ -4,7 +4,7 @@ import "context"
 
 // PutLogger asks every worker of the group for a logger's level.
 func (h *Herder) PutLogger(ctx context.Context, logger, level string) error {
-	end, err := h.beginWrite()
+	ctx, end, err := h.beginWrite(ctx)
 	if err != nil {
 		return err
 	}

@@ -111,7 +111,7 @@ func sameTasks(k topics.Connector, tasks []map[string]string) bool {
 
 // writeTasks is the leader's part.
 func (h *Herder) writeTasks(ctx context.Context, name string, tasks []map[string]string) error {
-	end, err := h.beginLeading(ctx)
+	ctx, end, err := h.beginLeading(ctx)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (h *Herder) renewKey() {
 	go func() {
 		ctx, cancel := context.WithTimeout(h.runCtx, publishTimeout)
 		defer cancel()
-		end, err := h.beginLeading(ctx)
+		ctx, end, err := h.beginLeading(ctx)
 		if err != nil {
 			if h.runCtx.Err() == nil {
 				h.Log.Warn("taking the right to write configurations failed; the next write tries again", "error", err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -126,7 +127,7 @@ func TestTasksArePublishedAgain(t *testing.T) {
 // TestWritesAreRefusedOutsideTheGroup: a node that lost its place does not wait for a cluster that does not answer.
 func TestWritesAreRefusedOutsideTheGroup(t *testing.T) {
 	h := New(slog.New(slog.NewTextHandler(io.Discard, nil)))
-	end, err := h.beginWrite()
+	_, end, err := h.beginWrite(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,4 +138,38 @@ func TestWritesAreRefusedOutsideTheGroup(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// TestAWriteWaitsForItsTurnWithinBounds: one that goes on for ever is nobody else's end.
+func TestAWriteWaitsForItsTurnWithinBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := New(slog.New(slog.DiscardHandler))
+		write, end, err := h.beginWrite(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if err := h.Pause(t.Context(), "c"); err == nil || !strings.Contains(err.Error(), "Nothing was changed") || time.Since(began) != writeTimeout {
+			t.Errorf("a call behind it: %v after %v", err, time.Since(began))
+		}
+		if err := write.Err(); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the one before has no end: %v", err)
+		}
+		end()
+
+		caller, gone := context.WithCancel(t.Context())
+		if write, end, err = h.beginWrite(caller); err != nil {
+			t.Fatal(err)
+		}
+		gone()
+		if write.Err() != nil {
+			t.Error("a caller that went away ended a write that had begun")
+		}
+		h.stop()
+		<-write.Done()
+		if err := context.Cause(write); !errors.Is(err, errStops) {
+			t.Errorf("the worker stops: %v", err)
+		}
+		end()
+	})
 }

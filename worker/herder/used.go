@@ -10,7 +10,7 @@ func (h *Herder) Forgotten() uint64 { return h.Statuses.Forgotten() }
 
 // ForgetUses forgets which topics a connector used.
 func (h *Herder) ForgetUses(ctx context.Context, connector string) error {
-	end, err := h.beginWrite()
+	ctx, end, err := h.beginWrite(ctx)
 	if err != nil {
 		return err
 	}

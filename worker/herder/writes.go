@@ -34,7 +34,7 @@ func (h *Herder) Create(ctx context.Context, r api.CreateRequest) (api.Connector
 	if err := h.check(ctx, cfg); err != nil {
 		return api.ConnectorInfo{}, err
 	}
-	end, err := h.beginLeading(ctx)
+	ctx, end, err := h.beginLeading(ctx)
 	if err != nil {
 		return api.ConnectorInfo{}, err
 	}
@@ -80,7 +80,7 @@ func (h *Herder) PutConfig(ctx context.Context, name string, cfg api.Config) (ap
 }
 
 func (h *Herder) put(ctx context.Context, name string, cfg map[string]string) (api.ConnectorInfo, bool, error) {
-	end, err := h.beginLeading(ctx)
+	ctx, end, err := h.beginLeading(ctx)
 	if err != nil {
 		return api.ConnectorInfo{}, false, err
 	}
@@ -156,7 +156,7 @@ func validateError(err error) error {
 
 // Delete removes a connector; its offsets and consumer group stay, as in Kafka Connect.
 func (h *Herder) Delete(ctx context.Context, name string) error {
-	end, err := h.beginLeading(ctx)
+	ctx, end, err := h.beginLeading(ctx)
 	if err != nil {
 		return err
 	}
@@ -189,9 +189,9 @@ func (h *Herder) Stop(ctx context.Context, name string) error {
 func (h *Herder) target(ctx context.Context, name string, s topics.TargetState, empty bool) error {
 	begin := h.beginLeading
 	if !empty {
-		begin = func(context.Context) (func(), error) { return h.beginWrite() }
+		begin = h.beginWrite
 	}
-	end, err := begin(ctx)
+	ctx, end, err := begin(ctx)
 	if err != nil {
 		return err
 	}
@@ -230,7 +230,7 @@ func (h *Herder) Restart(ctx context.Context, name string, includeTasks, onlyFai
 				st.Tasks[i].State, st.Tasks[i].Trace = api.Restarting, ""
 			}
 		}
-		end, err := h.beginLeading(ctx)
+		ctx, end, err := h.beginLeading(ctx)
 		if err != nil {
 			return nil, err
 		}

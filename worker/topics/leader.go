@@ -40,11 +40,15 @@ func (c *Config) Unlead() {
 	c.dropWriter()
 }
 
-// Fenced tells that another has taken the right since.
-func (c *Config) Fenced() bool {
+// Broken tells why this node, which had the right, cannot write any more: table.ErrFenced that another has taken it since, any
+// other that a write failed, until Lead takes it anew.
+func (c *Config) Broken() error {
 	c.leadMu.Lock()
 	defer c.leadMu.Unlock()
-	return c.writer != nil && errors.Is(c.writer.Broken(), table.ErrFenced)
+	if c.writer == nil {
+		return nil
+	}
+	return c.writer.Broken()
 }
 
 func (c *Config) dropWriter() {

@@ -101,7 +101,7 @@ func TestConfigRoundTrip(t *testing.T) {
 	if err := again.Lead(ctx, cl, "connect-cluster-g"); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.PutTasks(ctx, "a-1", nil); !errors.Is(err, table.ErrFenced) || !c.Fenced() {
+	if err := c.PutTasks(ctx, "a-1", nil); !errors.Is(err, table.ErrFenced) || !errors.Is(c.Broken(), table.ErrFenced) {
 		t.Fatalf("a leader whose successor took over wrote: %v", err)
 	}
 	if err := c.PutConnector(ctx, "a-1", map[string]string{"a": "zombie"}, nil); !errors.Is(err, table.ErrFenced) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,12 +27,14 @@ type Spec struct {
 
 // Table is an open table. Its methods are safe for concurrent use.
 type Table struct {
-	topic  string
-	client *kgo.Client
-	admin  *kadm.Client
-	log    *slog.Logger
-	apply  func(*kgo.Record)
-	tail   tail
+	topic   string
+	brokers []string // to begin with, for errors
+	client  *kgo.Client
+	admin   *kadm.Client
+	log     *slog.Logger
+	apply   func(*kgo.Record)
+	tail    tail
+	turn    chan struct{} // to write: what one call's context cuts off is its own
 
 	mu      sync.Mutex
 	applied map[int32]int64 // next offset of each partition
@@ -56,14 +59,15 @@ func Open(ctx context.Context, clients *kafka.Clients, s Spec, log *slog.Logger)
 		from[p] = kgo.NewOffset().At(next)
 	}
 	cl, err := clients.Internal("table-"+s.Topic.Name, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{s.Topic.Name: from}),
-		kgo.KeepControlRecords(), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(5*time.Second))
+		kgo.KeepControlRecords(), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(5*time.Second),
+		kgo.AllowIdempotentProduceCancellation()) // I4
 	if err != nil {
 		return nil, err
 	}
 	run, cancel := context.WithCancel(context.Background())
 	t := &Table{
-		topic: s.Topic.Name, client: cl, admin: kadm.NewClient(cl), log: log.With("topic", s.Topic.Name), apply: s.Apply,
-		tail: tail{clients: clients}, applied: applied, moved: make(chan struct{}), cancel: cancel, done: make(chan struct{}),
+		topic: s.Topic.Name, brokers: clients.Bootstrap(), client: cl, admin: kadm.NewClient(cl), log: log.With("topic", s.Topic.Name), apply: s.Apply,
+		tail: tail{clients: clients}, turn: make(chan struct{}, 1), applied: applied, moved: make(chan struct{}), cancel: cancel, done: make(chan struct{}),
 	}
 	go t.follow(run)
 	if err := t.ReadToEnd(ctx); err != nil {
@@ -280,16 +284,39 @@ func (t *Table) End(partition int32) int64 {
 // Record is one row to write; a nil Value is a tombstone.
 type Record struct{ Key, Value []byte }
 
-// Write appends rows and waits until they are durable (I3). It does not wait until they are applied.
+// Write appends rows and waits until they are durable (I3). It does not wait until they are applied. When ctx ends it, nobody
+// knows whether they are there, or will be (I4).
 func (t *Table) Write(ctx context.Context, rows ...Record) error {
+	select {
+	case t.turn <- struct{}{}:
+		defer func() { <-t.turn }()
+	case <-ctx.Done():
+		return fmt.Errorf("writing %d records to topic %s, behind a write that does not end: %w", len(rows), t.topic, ctx.Err())
+	}
+	if err := t.client.ProduceSync(ctx, t.records(rows)...).FirstErr(); err != nil {
+		return t.failed(ctx, rows, err)
+	}
+	return nil
+}
+
+func (t *Table) records(rows []Record) []*kgo.Record {
 	recs := make([]*kgo.Record, len(rows))
 	for i, r := range rows {
 		recs[i] = &kgo.Record{Topic: t.topic, Key: r.Key, Value: r.Value}
 	}
-	if err := t.client.ProduceSync(ctx, recs...).FirstErr(); err != nil {
-		return fmt.Errorf("writing %d records to topic %s: %w", len(rows), t.topic, err)
+	return recs
+}
+
+// failed says what was tried. The client tells of a record whose context ended what it met last.
+func (t *Table) failed(ctx context.Context, rows []Record, err error) error {
+	if end := context.Cause(ctx); end != nil && !errors.Is(err, end) {
+		err = fmt.Errorf("%w: %w", err, end)
 	}
-	return nil
+	if ctx.Err() != nil {
+		return fmt.Errorf("writing %d records to topic %s: no answer from the broker (bootstrap.servers=%s): %w",
+			len(rows), t.topic, strings.Join(t.brokers, ","), err)
+	}
+	return fmt.Errorf("writing %d records to topic %s: %w", len(rows), t.topic, err)
 }
 
 // WriteApplied writes rows and waits until they have been applied here.

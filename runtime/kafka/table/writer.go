@@ -26,6 +26,9 @@ type Writer struct {
 	id     string
 	client *kgo.Client
 
+	turn  chan struct{} // to write
+	close func()        // its client, once
+
 	mu  sync.Mutex
 	err error // why it writes no more
 }
@@ -40,11 +43,11 @@ func (t *Table) Take(ctx context.Context, clients *kafka.Clients, id string) (*W
 		cl.Close()
 		return nil, fmt.Errorf("taking the transactional id %s, to write topic %s: %w", id, t.topic, err)
 	}
-	return &Writer{t: t, id: id, client: cl}, nil
+	return &Writer{t: t, id: id, client: cl, turn: make(chan struct{}, 1), close: sync.OnceFunc(cl.Close)}, nil
 }
 
 // Write appends rows, all or none, and waits until they are committed. After an error the outcome is not known, unless
-// it is ErrFenced, and the Writer writes no more.
+// it is ErrFenced, and the Writer writes no more. What it had begun then ends when the id is taken the next time.
 func (w *Writer) Write(ctx context.Context, rows ...Record) error {
 	_, err := w.put(ctx, rows)
 	return err
@@ -52,18 +55,25 @@ func (w *Writer) Write(ctx context.Context, rows ...Record) error {
 
 // put gives where partitions end behind what was written.
 func (w *Writer) put(ctx context.Context, rows []Record) (map[int32]int64, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.err != nil {
-		return nil, w.err
+	select {
+	case w.turn <- struct{}{}:
+		defer func() { <-w.turn }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("writing %d records to topic %s as %s, behind a write that does not end: %w", len(rows), w.t.topic, w.id, ctx.Err())
+	}
+	if err := w.Broken(); err != nil {
+		return nil, err
 	}
 	ends, err := w.write(ctx, rows)
 	if err != nil {
 		if fenced(err) {
 			err = fmt.Errorf("%w: %w", ErrFenced, err)
 		}
-		w.err = fmt.Errorf("writing %d records to topic %s as %s: %w", len(rows), w.t.topic, w.id, err)
-		return nil, w.err
+		err = fmt.Errorf("as %s: %w", w.id, w.t.failed(ctx, rows, err))
+		w.mu.Lock()
+		w.err = err
+		w.mu.Unlock()
+		return nil, err
 	}
 	return ends, nil
 }
@@ -72,11 +82,13 @@ func (w *Writer) write(ctx context.Context, rows []Record) (map[int32]int64, err
 	if err := w.client.BeginTransaction(); err != nil {
 		return nil, err
 	}
-	recs := make([]*kgo.Record, len(rows))
-	for i, r := range rows {
-		recs[i] = &kgo.Record{Topic: w.t.topic, Key: r.Key, Value: r.Value}
-	}
+	recs := w.t.records(rows)
+	// A transactional client never gives up a record it may have sent; it does when it is closed (I4).
+	goOn := context.AfterFunc(ctx, w.close)
 	err := w.client.ProduceSync(ctx, recs...).FirstErr()
+	if !goOn() {
+		return nil, ctx.Err()
+	}
 	if err == nil {
 		ends := map[int32]int64{}
 		for _, r := range recs {
@@ -84,7 +96,7 @@ func (w *Writer) write(ctx context.Context, rows []Record) (map[int32]int64, err
 		}
 		return ends, w.client.EndTransaction(ctx, kgo.TryCommit)
 	}
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
+	end, cancel := context.WithTimeout(ctx, abortTimeout)
 	defer cancel()
 	return nil, errors.Join(err, w.client.EndTransaction(end, kgo.TryAbort))
 }
@@ -118,4 +130,4 @@ func (w *Writer) Broken() error {
 }
 
 // Close frees its client. Who holds the id does not change.
-func (w *Writer) Close() { w.client.Close() }
+func (w *Writer) Close() { w.close() }
