@@ -128,8 +128,6 @@ func (c *Clients) Consumer(role, group string, overrides map[string]string, opts
 		kgo.FetchMaxBytes(fetchBroker),
 		kgo.MaxConcurrentFetches(2),
 		kgo.WithPools(&c.records),
-		kgo.RetryBackoffFn(backoff),
-		kgo.RequestRetries(100), // RetryTimeout ends them before
 		kgo.BlockRebalanceOnPoll(),
 		kgo.FetchMaxWait(500 * time.Millisecond),
 		kgo.MetadataMaxAge(5 * time.Second), // a topic that comes later is found soon (Kafka's default: 5 minutes)
@@ -186,7 +184,9 @@ func (c *Clients) client(role string, props map[string]string, opts ...kgo.Opt) 
 		kgo.MaxDecompressBatchBytes(MaxDecompressed), // I1
 		kgo.DisableClientMetrics(),
 		kgo.MetadataMinAge(250 * time.Millisecond),
+		kgo.RetryBackoffFn(backoff),
 		kgo.RetryTimeout(40 * time.Second),
+		kgo.RequestRetries(100), // RetryTimeout ends them before
 		kgo.WithLogger(newSlogger(c.log.With("client", id))),
 	}
 	secure, err := transport(merged)

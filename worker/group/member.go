@@ -104,6 +104,10 @@ func (m *Member) Rejoin() {
 	}
 }
 
+// longestBackoff is the wait between attempts to join; who is out of the group refuses writes, so a broker that is back is to be
+// met soon.
+const longestBackoff = time.Second
+
 // Run keeps the membership until ctx ends, then leaves the group. It returns after the last callback. An error means that this
 // worker never came in and, with its configuration, never would.
 func (m *Member) Run(ctx context.Context) error {
@@ -137,7 +141,7 @@ func (m *Member) Run(ctx context.Context) error {
 		case <-time.After(backoff):
 		case <-ctx.Done():
 		}
-		backoff = min(2*backoff, 5*time.Second)
+		backoff = min(2*backoff, longestBackoff)
 	}
 	m.leave()
 	return nil
@@ -250,6 +254,7 @@ func (m *Member) outcome(ctx context.Context, err error) error {
 	case err == nil, errors.Is(err, kerr.RebalanceInProgress), errors.Is(err, context.Canceled):
 		return nil
 	case errors.Is(err, kerr.UnknownMemberID), errors.Is(err, kerr.IllegalGeneration), errors.Is(err, kerr.FencedInstanceID):
+		m.id = ""
 		m.lose(ctx, fmt.Errorf("the coordinator no longer counts this worker as a member: %w", err))
 		return nil
 	}
@@ -259,6 +264,7 @@ func (m *Member) outcome(ctx context.Context, err error) error {
 // expire counts the worker out when the coordinator was silent for a session (I3).
 func (m *Member) expire(ctx context.Context, why error) {
 	if errors.Is(why, kerr.UnknownMemberID) || errors.Is(why, kerr.IllegalGeneration) {
+		m.id = ""
 		m.lose(ctx, why)
 		return
 	}
@@ -267,11 +273,13 @@ func (m *Member) expire(ctx context.Context, why error) {
 	}
 }
 
+// lose ends the membership. The id stays unless the coordinator has refused it: one that restarts still knows its members, and
+// would have a round wait a session for the members that it takes to be gone, before new ones had a place.
 func (m *Member) lose(ctx context.Context, why error) {
 	placed := m.placed
 	m.lease.end()
 	m.placed = false
-	m.id, m.generation, m.running, m.owners, m.given = "", -1, nil, nil, nil
+	m.generation, m.running, m.owners, m.given = -1, nil, nil, nil
 	if placed {
 		m.cfg.OnLost(ctx, why)
 	}

@@ -68,6 +68,7 @@ type Herder struct {
 	mu         sync.Mutex
 	started    bool
 	lost       error
+	answered   bool // the broker did, since the place was lost
 	generation int32
 	stable     int64 // config offset, see settle.go
 	place      place
@@ -241,7 +242,7 @@ func (h *Herder) OnLost(_ context.Context, why error) {
 	h.post(func() {
 		h.Log.Warn("this worker lost its place in the group; its connectors stop until it has joined again", "error", why)
 		h.mu.Lock()
-		h.lost, h.place = why, place{}
+		h.lost, h.answered, h.place = why, false, place{}
 		h.mu.Unlock()
 		h.status.lost()
 		go h.unlead()

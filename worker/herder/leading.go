@@ -47,21 +47,22 @@ var errStops = errors.New("the worker is shutting down")
 func (h *Herder) awaitPlace(ctx context.Context) error {
 	for {
 		h.mu.Lock()
-		lost := h.lost
+		lost, rejoins := h.lost, h.rejoins()
 		h.mu.Unlock()
 		if lost == nil {
 			return nil
 		}
-		if !rejoining(lost) || ctx.Err() != nil || h.runCtx.Err() != nil {
+		if !rejoins || ctx.Err() != nil || h.runCtx.Err() != nil {
 			return outOfGroup(lost)
 		}
 		time.Sleep(leasePause)
 	}
 }
 
-// rejoining tells of a lost place that the group answered: a new one is a moment away. Without an answer it may take long.
-func rejoining(lost error) bool {
-	return errors.Is(lost, kerr.UnknownMemberID) || errors.Is(lost, kerr.IllegalGeneration)
+// rejoins tells of a lost place, under mu, that another is a moment away: the group answered, or the broker does again. Without
+// an answer it may take long.
+func (h *Herder) rejoins() bool {
+	return h.lost != nil && (h.answered || errors.Is(h.lost, kerr.UnknownMemberID) || errors.Is(h.lost, kerr.IllegalGeneration))
 }
 
 // beginLeading is beginWrite for what only the leader writes: while its place is sure, as the holder of the right to write.

@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/penstockio/penstock/rest/api"
 	"github.com/penstockio/penstock/runtime/kafka"
 	"github.com/penstockio/penstock/worker/assign"
 	"github.com/penstockio/penstock/worker/topics"
@@ -133,6 +134,9 @@ func TestWritesAreRefusedOutsideTheGroup(t *testing.T) {
 	}
 	end()
 	h.lost = errors.New("kafka is away")
+	if _, err := h.Leader(t.Context()); err == nil || !strings.Contains(err.Error(), "nothing was changed") {
+		t.Errorf("who leads: %v", err)
+	}
 	for name, write := range map[string]func(context.Context, string) error{"pause": h.Pause, "resume": h.Resume, "stop": h.Stop, "delete": h.Delete} {
 		if err := write(t.Context(), "c"); err == nil || !strings.Contains(err.Error(), "nothing was changed") || !strings.Contains(err.Error(), "kafka is away") {
 			t.Errorf("%s: %v", name, err)
@@ -171,5 +175,33 @@ func TestAWriteWaitsForItsTurnWithinBounds(t *testing.T) {
 			t.Errorf("the worker stops: %v", err)
 		}
 		end()
+	})
+}
+
+// TestWritesWaitForAPlaceThatComes: from the moment the broker answers again a write waits until the node is back in its group.
+func TestWritesWaitForAPlaceThatComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := New(slog.New(slog.DiscardHandler))
+		h.lost, h.answered = errors.New("kafka was away"), true
+		var refused *api.Error
+		if _, err := h.Leader(t.Context()); err == nil || errors.As(err, &refused) {
+			t.Errorf("who leads is not final, so that the call is tried again: %v", err)
+		}
+		time.AfterFunc(5*time.Second, func() {
+			h.mu.Lock()
+			h.lost = nil
+			h.mu.Unlock()
+		})
+		began := time.Now()
+		_, end, err := h.beginWrite(t.Context())
+		if err != nil || time.Since(began) < 5*time.Second {
+			t.Fatalf("a write: %v after %v", err, time.Since(began))
+		}
+		end()
+		h.lost = errors.New("kafka was away")
+		began = time.Now()
+		if _, _, err := h.beginWrite(t.Context()); err == nil || time.Since(began) < writeTimeout {
+			t.Errorf("a place that never comes: %v after %v", err, time.Since(began))
+		}
 	})
 }

@@ -64,7 +64,7 @@ func (h *Herder) where() (place, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
-	case rejoining(h.lost):
+	case h.rejoins():
 		return place{}, fmt.Errorf("this worker joins its group again: %w", h.lost)
 	case h.lost != nil:
 		return place{}, outOfGroup(h.lost)

@@ -20,7 +20,11 @@ const waitAgain = 50 * time.Millisecond
 // BeforeJoin reads the config topic to its end, waits until no task runs here that must not by what it says, and gives the config
 // offset for which that is so.
 func (h *Herder) BeforeJoin(ctx context.Context) int64 {
-	if err := h.Configs.ReadToEnd(ctx); err != nil {
+	err := h.Configs.ReadToEnd(ctx)
+	h.mu.Lock()
+	h.answered = err == nil
+	h.mu.Unlock()
+	if err != nil {
 		if ctx.Err() == nil {
 			h.Log.Warn("reading the config topic to its end before a round failed", "error", err)
 		}
