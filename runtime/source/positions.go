@@ -59,12 +59,20 @@ func (t *Task) writePositions(ctx context.Context, positions []connectapi.Positi
 	return fencing(t.Fenced.EndTransaction(ctx, kgo.TryCommit))
 }
 
-// abortTime bounds the abort of a transaction; the broker aborts it by itself some time later.
-const abortTime = 5 * time.Second
+// abortTime bounds the abort of a transaction, lateAbortTime that of a task that was cut off, since its broker may be away: who
+// takes the id next aborts it, or the broker by itself some time later.
+const (
+	abortTime     = 5 * time.Second
+	lateAbortTime = time.Second
+)
 
 // abort gives up the open transaction.
 func (t *Task) abort() error {
-	ctx, cancel := context.WithTimeout(context.Background(), abortTime)
+	within := abortTime
+	if t.cutOff.Load() {
+		within = lateAbortTime
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	return errors.Join(t.Fenced.AbortBufferedRecords(ctx), t.Fenced.EndTransaction(ctx, kgo.TryAbort))
 }

@@ -354,6 +354,11 @@ func (m *Member) leave() {
 	if m.id == "" {
 		return
 	}
+	if silent := m.cfg.SessionTimeout - m.lease.left(); silent > max(2*time.Second, 2*m.cfg.Heartbeat) {
+		m.log.Warn("the group coordinator does not answer, so this worker cannot leave its group; its session will run out",
+			"group", m.cfg.Group, "session", m.cfg.SessionTimeout)
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	req := kmsg.NewPtrLeaveGroupRequest()

@@ -156,6 +156,7 @@ func TestAWriteWaitsForItsTurnWithinBounds(t *testing.T) {
 		if err := h.Pause(t.Context(), "c"); err == nil || !strings.Contains(err.Error(), "Nothing was changed") || time.Since(began) != writeTimeout {
 			t.Errorf("a call behind it: %v after %v", err, time.Since(began))
 		}
+		<-write.Done()
 		if err := write.Err(); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the one before has no end: %v", err)
 		}

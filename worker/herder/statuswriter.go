@@ -24,8 +24,10 @@ type statusWriter struct {
 	waiting    map[unit]*topics.Status // nil: forget
 	writing    string                  // the connector whose state is being written
 	out        bool                    // of the group: nothing may be written
-	closed     bool
 	wake       chan struct{}
+
+	closing context.Context // ends with close
+	close   context.CancelFunc
 }
 
 type unit struct {
@@ -36,7 +38,9 @@ type unit struct {
 }
 
 func newStatusWriter(store *topics.Statuses, workerID string, lease func() error, log *slog.Logger) *statusWriter {
+	closing, close := context.WithCancel(context.Background())
 	return &statusWriter{
+		closing: closing, close: close,
 		store: store, workerID: workerID, lease: lease, log: log, out: true, waiting: map[unit]*topics.Status{}, wake: make(chan struct{}, 1),
 	}
 }
@@ -115,27 +119,66 @@ func (w *statusWriter) enqueue(u unit, st *topics.Status) {
 	}
 }
 
-// run writes until close, then what is left.
+// How long one write may take, and one after close: a node that stops does not wait for a broker that is away.
+const (
+	writeStatusTime = 10 * time.Second
+	lastWordTime    = 2 * time.Second
+)
+
+// run writes until close, then what is left, until a write fails.
 func (w *statusWriter) run() {
 	for {
-		u, st, ok, closed := w.next()
-		if !ok {
-			if closed {
-				return
+		last := w.closing.Err() != nil // looked at before the queue, which gets nothing more then
+		u, st, ok := w.next()
+		switch {
+		case !ok && last:
+			return
+		case !ok:
+			select {
+			case <-w.wake:
+			case <-w.closing.Done():
 			}
-			<-w.wake
+			continue
+		case !w.mayWrite(u):
 			continue
 		}
-		if !w.mayWrite(u) {
-			continue
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := w.timed()
 		err := w.write(ctx, u, st)
 		cancel()
-		if err != nil {
+		switch {
+		case err == nil:
+		case w.closing.Err() != nil:
+			w.giveUp(err)
+		default:
 			w.log.Warn("writing a state failed", "connector", u.connector, "task", u.task, "error", err)
 		}
 	}
+}
+
+// timed gives the context of a write that begins now.
+func (w *statusWriter) timed() (context.Context, context.CancelFunc) {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(context.Background(), writeStatusTime)
+	unwatch := context.AfterFunc(w.closing, func() {
+		late := time.NewTimer(time.Until(began.Add(lastWordTime)))
+		defer late.Stop()
+		select {
+		case <-late.C:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	return ctx, func() { unwatch(); cancel() }
+}
+
+// giveUp drops what still waits when the node stops, the one that was written just now included.
+func (w *statusWriter) giveUp(why error) {
+	w.mu.Lock()
+	left := len(w.queue) + 1
+	w.queue = nil
+	clear(w.waiting)
+	w.mu.Unlock()
+	w.log.Warn("states are not written, so that others take this worker's tasks over when its session is over", "states", left, "error", why)
 }
 
 // leasePause is the wait between two looks at a lease that has run out.
@@ -148,34 +191,34 @@ func (w *statusWriter) mayWrite(u unit) bool {
 		err := w.lease()
 		w.mu.Lock()
 		_, newer := w.waiting[u]
-		out, closed := w.out, w.closed
+		out := w.out
 		w.mu.Unlock()
 		switch {
 		case out || newer:
 			return false
 		case err == nil:
 			return true
-		case closed:
-			w.log.Warn("a state is not written: this worker has lost its place in the group", "connector", u.connector, "task", u.task)
+		case w.closing.Err() != nil:
+			w.giveUp(err)
 			return false
 		}
 		time.Sleep(leasePause)
 	}
 }
 
-func (w *statusWriter) next() (u unit, st *topics.Status, ok, closed bool) {
+func (w *statusWriter) next() (u unit, st *topics.Status, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.writing = ""
 	if len(w.queue) == 0 {
-		return u, nil, false, w.closed
+		return u, nil, false
 	}
 	u = w.queue[0]
 	w.writing = u.connector
 	w.queue = w.queue[1:]
 	st = w.waiting[u]
 	delete(w.waiting, u)
-	return u, st, true, false
+	return u, st, true
 }
 
 // flushTime is how long states may take to be written before work goes to another worker.
@@ -213,14 +256,4 @@ func (w *statusWriter) write(ctx context.Context, u unit, st *topics.Status) err
 		return w.store.PutConnector(ctx, u.connector, *st)
 	}
 	return w.store.PutTask(ctx, u.connector, u.task, *st)
-}
-
-func (w *statusWriter) close() {
-	w.mu.Lock()
-	w.closed = true
-	w.mu.Unlock()
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
 }
