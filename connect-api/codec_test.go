@@ -429,3 +429,56 @@ func TestFillingAllocatesNothing(t *testing.T) {
 		t.Fatalf("%v allocations for 100 rows (I3)", n)
 	}
 }
+
+// Retain copies rows that stand in memory which does not stay, if nothing was handed out of them before; else it is for who lent
+// the memory to leave it as it is.
+func TestRetain(t *testing.T) {
+	rows := func() (*Records, []byte) {
+		b := NewBatch(NewCatalog())
+		r := NewRoute("t", nil, BytesSchema)
+		b.AppendEncoded(r, NoTime, nil, []byte("abc"), Headers{})
+		dir := NewDirectory()
+		if err := dir.AddRoute(1, r); err != nil {
+			t.Fatal(err)
+		}
+		return NewRecords(b.Encoded(), 1, 0, dir, nil), b.Encoded()
+	}
+	for _, c := range []struct {
+		name             string
+		lent, late       bool
+		retained, copied bool
+	}{
+		{name: "the collector's", retained: true},
+		{name: "the collector's, late", late: true, retained: true},
+		{name: "lent", lent: true, copied: true},
+		{name: "lent, late", lent: true, late: true, retained: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rs, raw := rows()
+			if c.lent {
+				rs.Lend()
+			}
+			var v []byte
+			all := func() {
+				for r := range rs.All() {
+					v = r.Value.Encoded()
+				}
+			}
+			if c.late {
+				all()
+			}
+			rs.Retain()
+			rs.Retain()
+			if !c.late {
+				all()
+			}
+			if rs.Retained() != c.retained || string(v) != "abc" || rs.Err() != nil {
+				t.Fatalf("retained %v, %q, %v", rs.Retained(), v, rs.Err())
+			}
+			clear(raw)
+			if copied := string(v) == "abc"; copied != c.copied {
+				t.Fatalf("copied: %v", copied)
+			}
+		})
+	}
+}

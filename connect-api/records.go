@@ -1,6 +1,7 @@
 package connectapi
 
 import (
+	"bytes"
 	"iter"
 	"time"
 )
@@ -50,6 +51,9 @@ type Records struct {
 	count    int
 	dir      *Directory
 	record   Record
+	lent     bool // rows stand in memory that is not the collector's
+	begun    bool // records were handed out
+	copied   bool // rows are a copy, which is
 	retained bool
 	err      error
 }
@@ -76,6 +80,7 @@ func (rs *Records) Size() int { return len(rs.rows) }
 // checks after Write.
 func (rs *Records) All() iter.Seq[*Record] {
 	return func(yield func(*Record) bool) {
+		rs.begun = true
 		rows := NewRows(rs.rows, rs.base, rs.dir)
 		var raw RawRow
 		for rows.Next(&raw) {
@@ -89,10 +94,21 @@ func (rs *Records) All() iter.Seq[*Record] {
 }
 
 // Retain keeps the bytes of all records valid for as long as anything points to them, instead of until Write returns.
-// It costs the memory of the whole batch.
-func (rs *Records) Retain() { rs.retained = true }
+// It costs the memory of the whole batch, and least if it is called before All.
+func (rs *Records) Retain() {
+	switch {
+	case rs.copied:
+	case rs.lent && !rs.begun:
+		rs.rows, rs.copied = bytes.Clone(rs.rows), true
+	default:
+		rs.retained = true
+	}
+}
 
-// Retained says whether Retain was called.
+// Lend says that the rows stand in memory that does not live for as long as something points to it. It is for the SDK, behind Reset.
+func (rs *Records) Lend() { rs.lent = true }
+
+// Retained says whether the rows' memory must stay as it is.
 func (rs *Records) Retained() bool { return rs.retained }
 
 // Err returns what was wrong with the rows, if All met it.

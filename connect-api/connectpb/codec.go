@@ -24,6 +24,8 @@ const (
 	batchRows      protowire.Number = 4
 	batchPositions protowire.Number = 5
 	batchNext      protowire.Number = 6
+	batchSlot      protowire.Number = 7
+	batchLength    protowire.Number = 8
 )
 
 // Frame is one message of a Source or Sink stream. If it holds a batch, its rows stand in a buffer of their own; else Msg
@@ -41,6 +43,8 @@ type Frame struct {
 	Positions []*Position
 	Next      []NextOffset
 	Rows      []byte
+	Slot      uint32 // where in shared memory the rows stand; 0: Rows are they
+	Length    uint32 // of the rows in the slot
 
 	buf mem.Buffer      // received: what Rows point into
 	raw mem.BufferSlice // received: the message, until Open
@@ -123,6 +127,12 @@ func (f *Frame) fields(b []byte) []byte {
 	if f.Base != 0 {
 		b = protowire.AppendVarint(protowire.AppendTag(b, batchBase, protowire.VarintType), uint64(f.Base))
 	}
+	if f.Slot != 0 {
+		b = protowire.AppendVarint(protowire.AppendTag(b, batchSlot, protowire.VarintType), uint64(f.Slot))
+	}
+	if f.Length != 0 {
+		b = protowire.AppendVarint(protowire.AppendTag(b, batchLength, protowire.VarintType), uint64(f.Length))
+	}
 	for _, p := range f.Positions {
 		b = appendMessage(b, batchPositions, p)
 	}
@@ -202,7 +212,7 @@ func find(raw []byte, field protowire.Number) ([]byte, error) {
 
 func (f *Frame) parse(b []byte) error {
 	f.IsBatch = true
-	f.ID, f.Count, f.Base, f.Positions, f.Next = 0, 0, 0, nil, f.Next[:0]
+	f.ID, f.Count, f.Base, f.Positions, f.Next, f.Slot, f.Length = 0, 0, 0, nil, f.Next[:0], 0, 0
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
 		if n < 0 {
@@ -210,7 +220,7 @@ func (f *Frame) parse(b []byte) error {
 		}
 		b = b[n:]
 		switch {
-		case typ == protowire.VarintType && num <= batchBase:
+		case typ == protowire.VarintType && (num <= batchBase || num == batchSlot || num == batchLength):
 			var u uint64
 			u, n = protowire.ConsumeVarint(b)
 			switch num {
@@ -220,6 +230,10 @@ func (f *Frame) parse(b []byte) error {
 				f.Count = uint32(u)
 			case batchBase:
 				f.Base = int64(u)
+			case batchSlot:
+				f.Slot = uint32(u)
+			case batchLength:
+				f.Length = uint32(u)
 			}
 		case typ == protowire.BytesType && num >= batchRows && num <= batchNext:
 			var v []byte

@@ -98,6 +98,36 @@ func TestFrameIsTheMessage(t *testing.T) {
 	}
 }
 
+// A batch whose rows stand in shared memory.
+func TestFrameWithASlotIsTheMessage(t *testing.T) {
+	f := &Frame{Field: SinkBatchField, IsBatch: true, ID: 9, Count: 3, Base: 5, Next: []NextOffset{{Topic: "t", Offset: 8}}, Slot: 32, Length: 70_000}
+	want := &ToSink{Msg: &ToSink_Batch{Batch: &Batch{
+		Id: 9, Count: 3, BaseTimestamp: 5, Next: []*PartitionOffset{{Topic: "t", Offset: 8}}, Slot: 32, Length: 70_000,
+	}}}
+	out, err := Codec{}.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := &ToSink{}
+	if err := proto.Unmarshal(out.Materialize(), got); err != nil || !proto.Equal(got, want) {
+		t.Fatalf("got %v, want %v, %v", got, want, err)
+	}
+	back := &Frame{Field: SinkBatchField, Msg: &ToSink{}}
+	if err := (Codec{}).Unmarshal(out, back); err != nil {
+		t.Fatal(err)
+	}
+	if !back.IsBatch || back.ID != 9 || back.Count != 3 || back.Slot != 32 || back.Length != 70_000 || back.Rows != nil {
+		t.Fatalf("%+v", back)
+	}
+	if out, err = (Codec{}).Marshal(&Frame{Field: SinkBatchField, IsBatch: true, ID: 10, Count: 1, Rows: []byte{1}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := (Codec{}).Unmarshal(out, back); err != nil || back.Slot != 0 || back.Length != 0 || len(back.Rows) != 1 {
+		t.Fatalf("used again: %+v, %v", back, err)
+	}
+	back.Release()
+}
+
 func TestOtherMessagesPass(t *testing.T) {
 	m := &FromSource{Msg: &FromSource_Report{Report: &Report{WaitingFor: "x", Metrics: map[string]float64{"a": 1}}}}
 	out, err := Codec{}.Marshal(&Frame{Msg: m})
@@ -143,6 +173,7 @@ func FuzzFrame(f *testing.F) {
 	f.Add(out.Materialize())
 	f.Add([]byte{0x22, 0})
 	f.Add([]byte{0x0a, 0})
+	f.Add([]byte{0x22, 4, 0x38, 3, 0x40, 9}) // a slot
 	f.Fuzz(func(t *testing.T, data []byte) {
 		ordinary := &FromSource{}
 		fine := proto.Unmarshal(data, ordinary) == nil
@@ -168,6 +199,9 @@ func FuzzFrame(f *testing.F) {
 			}
 		}
 		if b := ordinary.GetBatch(); fine && err == nil && b != nil && got.IsBatch && len(data) < 40 {
+			if b.Slot != got.Slot || b.Length != got.Length {
+				t.Fatalf("slot %d, %d; to an ordinary decoder %d, %d", got.Slot, got.Length, b.Slot, b.Length)
+			}
 			if len(b.Rows) < len(got.Rows) {
 				t.Fatalf("%d bytes of rows, an ordinary decoder has %d", len(got.Rows), len(b.Rows))
 			}

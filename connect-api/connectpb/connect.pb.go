@@ -36,6 +36,13 @@
 //
 //	08 01 02 00 00 03 68 69 00
 //
+// # Rows in shared memory
+//
+// A host that can share memory with the plugin offers it in Open.shared: a file to be mapped, of slots of one size. A plugin
+// that has mapped it grants all slots in its first Credit; one that knows nothing of it grants none, and gets rows as above. The
+// rows of a batch that names a slot stand in that slot, from its start, and Batch.rows is empty. The slot is the plugin's until
+// it grants it again, in a Credit, once nothing of the rows is needed. The plugin never writes to it. Bytes of credit count as ever.
+//
 // # Values
 //
 // A key, a value or a header's value, under the schema its route (or header) names:
@@ -508,7 +515,7 @@ func (x Failure_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Failure_Kind.Descriptor instead.
 func (Failure_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_connect_proto_rawDescGZIP(), []int{20, 0}
+	return file_connect_proto_rawDescGZIP(), []int{21, 0}
 }
 
 type DescribeRequest struct {
@@ -1678,6 +1685,8 @@ type Batch struct {
 	Rows          []byte                 `protobuf:"bytes,4,opt,name=rows,proto3" json:"rows,omitempty"`
 	Positions     []*Position            `protobuf:"bytes,5,rep,name=positions,proto3" json:"positions,omitempty"` // source: in order of rows
 	Next          []*PartitionOffset     `protobuf:"bytes,6,rep,name=next,proto3" json:"next,omitempty"`           // sink: the offsets behind this batch
+	Slot          uint32                 `protobuf:"varint,7,opt,name=slot,proto3" json:"slot,omitempty"`          // sink: where in shared memory the rows stand, from 1; 0: in `rows`
+	Length        uint32                 `protobuf:"varint,8,opt,name=length,proto3" json:"length,omitempty"`      // of the rows in the slot
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1752,6 +1761,20 @@ func (x *Batch) GetNext() []*PartitionOffset {
 		return x.Next
 	}
 	return nil
+}
+
+func (x *Batch) GetSlot() uint32 {
+	if x != nil {
+		return x.Slot
+	}
+	return 0
+}
+
+func (x *Batch) GetLength() uint32 {
+	if x != nil {
+		return x.Length
+	}
+	return 0
 }
 
 // Position: go on from offset in partition once all rows before it are durable. partition and offset are flat JSON objects.
@@ -1896,6 +1919,7 @@ func (x *PartitionOffset) GetOffset() int64 {
 type Credit struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Bytes         uint64                 `protobuf:"varint,1,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	Slots         []uint32               `protobuf:"varint,2,rep,packed,name=slots,proto3" json:"slots,omitempty"` // of Open.shared, free from now on
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1937,6 +1961,74 @@ func (x *Credit) GetBytes() uint64 {
 	return 0
 }
 
+func (x *Credit) GetSlots() []uint32 {
+	if x != nil {
+		return x.Slots
+	}
+	return nil
+}
+
+// Shared is memory of a stream that the host writes rows to and the plugin reads them from.
+type Shared struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Path          string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"` // a file of slots * slot_bytes, to be opened before `opened` is sent
+	Slots         uint32                 `protobuf:"varint,2,opt,name=slots,proto3" json:"slots,omitempty"`
+	SlotBytes     uint32                 `protobuf:"varint,3,opt,name=slot_bytes,json=slotBytes,proto3" json:"slot_bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Shared) Reset() {
+	*x = Shared{}
+	mi := &file_connect_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Shared) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Shared) ProtoMessage() {}
+
+func (x *Shared) ProtoReflect() protoreflect.Message {
+	mi := &file_connect_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Shared.ProtoReflect.Descriptor instead.
+func (*Shared) Descriptor() ([]byte, []int) {
+	return file_connect_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *Shared) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *Shared) GetSlots() uint32 {
+	if x != nil {
+		return x.Slots
+	}
+	return 0
+}
+
+func (x *Shared) GetSlotBytes() uint32 {
+	if x != nil {
+		return x.SlotBytes
+	}
+	return 0
+}
+
 type Failure struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          Failure_Kind           `protobuf:"varint,1,opt,name=kind,proto3,enum=penstock.connect.v1.Failure_Kind" json:"kind,omitempty"`
@@ -1950,7 +2042,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_connect_proto_msgTypes[20]
+	mi := &file_connect_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1962,7 +2054,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_connect_proto_msgTypes[20]
+	mi := &file_connect_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1975,7 +2067,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_connect_proto_rawDescGZIP(), []int{20}
+	return file_connect_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Failure) GetKind() Failure_Kind {
@@ -2024,7 +2116,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_connect_proto_msgTypes[21]
+	mi := &file_connect_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2036,7 +2128,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_connect_proto_msgTypes[21]
+	mi := &file_connect_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2049,7 +2141,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_connect_proto_rawDescGZIP(), []int{21}
+	return file_connect_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Report) GetWaitingFor() string {
@@ -2075,13 +2167,14 @@ type Open struct {
 	RetryTimeoutMs  int64                  `protobuf:"varint,5,opt,name=retry_timeout_ms,json=retryTimeoutMs,proto3" json:"retry_timeout_ms,omitempty"` // how long a TRANSIENT error is retried by the plugin before it is a failure; 0: not at all
 	Committed       []*Position            `protobuf:"bytes,6,rep,name=committed,proto3" json:"committed,omitempty"`
 	MaxMessageBytes uint64                 `protobuf:"varint,7,opt,name=max_message_bytes,json=maxMessageBytes,proto3" json:"max_message_bytes,omitempty"` // of one gRPC message
+	Shared          *Shared                `protobuf:"bytes,8,opt,name=shared,proto3" json:"shared,omitempty"`                                             // sink: absent: rows come in batches alone
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Open) Reset() {
 	*x = Open{}
-	mi := &file_connect_proto_msgTypes[22]
+	mi := &file_connect_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2093,7 +2186,7 @@ func (x *Open) String() string {
 func (*Open) ProtoMessage() {}
 
 func (x *Open) ProtoReflect() protoreflect.Message {
-	mi := &file_connect_proto_msgTypes[22]
+	mi := &file_connect_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2106,7 +2199,7 @@ func (x *Open) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Open.ProtoReflect.Descriptor instead.
 func (*Open) Descriptor() ([]byte, []int) {
-	return file_connect_proto_rawDescGZIP(), []int{22}
+	return file_connect_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Open) GetConnector() string {
@@ -2158,6 +2251,13 @@ func (x *Open) GetMaxMessageBytes() uint64 {
 	return 0
 }
 
+func (x *Open) GetShared() *Shared {
+	if x != nil {
+		return x.Shared
+	}
+	return nil
+}
+
 // ReadTopic asks the host for a topic's records from its start; answered by TopicRecords with the same id.
 type ReadTopic struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2171,7 +2271,7 @@ type ReadTopic struct {
 
 func (x *ReadTopic) Reset() {
 	*x = ReadTopic{}
-	mi := &file_connect_proto_msgTypes[23]
+	mi := &file_connect_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2183,7 +2283,7 @@ func (x *ReadTopic) String() string {
 func (*ReadTopic) ProtoMessage() {}
 
 func (x *ReadTopic) ProtoReflect() protoreflect.Message {
-	mi := &file_connect_proto_msgTypes[23]
+	mi := &file_connect_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2196,7 +2296,7 @@ func (x *ReadTopic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadTopic.ProtoReflect.Descriptor instead.
 func (*ReadTopic) Descriptor() ([]byte, []int) {
-	return file_connect_proto_rawDescGZIP(), []int{23}
+	return file_connect_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ReadTopic) GetId() uint32 {
@@ -2239,7 +2339,7 @@ type TopicRecords struct {
 
 func (x *TopicRecords) Reset() {
 	*x = TopicRecords{}
-	mi := &file_connect_proto_msgTypes[24]
+	mi := &file_connect_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2251,7 +2351,7 @@ func (x *TopicRecords) String() string {
 func (*TopicRecords) ProtoMessage() {}
 
 func (x *TopicRecords) ProtoReflect() protoreflect.Message {
-	mi := &file_connect_proto_msgTypes[24]
+	mi := &file_connect_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2264,7 +2364,7 @@ func (x *TopicRecords) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicRecords.ProtoReflect.Descriptor instead.
 func (*TopicRecords) Descriptor() ([]byte, []int) {
-	return file_connect_proto_rawDescGZIP(), []int{24}
+	return file_connect_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *TopicRecords) GetId() uint32 {
@@ -2303,7 +2403,7 @@ type Done struct {
 
 func (x *Done) Reset() {
 	*x = Done{}
-	mi := &file_connect_proto_msgTypes[25]
+	mi := &file_connect_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2315,7 +2415,7 @@ func (x *Done) String() string {
 func (*Done) ProtoMessage() {}
 
 func (x *Done) ProtoReflect() protoreflect.Message {
-	mi := &file_connect_proto_msgTypes[25]
+	mi := &file_connect_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2328,7 +2428,7 @@ func (x *Done) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Done.ProtoReflect.Descriptor instead.
 func (*Done) Descriptor() ([]byte, []int) {
-	return file_connect_proto_rawDescGZIP(), []int{25}
+	return file_connect_proto_rawDescGZIP(), []int{26}
 }
 
 type Flush struct {
@@ -2340,7 +2440,7 @@ type Flush struct {
 
 func (x *Flush) Reset() {
 	*x = Flush{}
-	mi := &file_connect_proto_msgTypes[26]
+	mi := &file_connect_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2352,7 +2452,7 @@ func (x *Flush) String() string {
 func (*Flush) ProtoMessage() {}
 
 func (x *Flush) ProtoReflect() protoreflect.Message {
-	mi := &file_connect_proto_msgTypes[26]
+	mi := &file_connect_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2365,7 +2465,7 @@ func (x *Flush) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Flush.ProtoReflect.Descriptor instead.
 func (*Flush) Descriptor() ([]byte, []int) {
-	return file_connect_proto_rawDescGZIP(), []int{26}
+	return file_connect_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Flush) GetAll() bool {
@@ -2385,7 +2485,7 @@ type Ack struct {
 
 func (x *Ack) Reset() {
 	*x = Ack{}
-	mi := &file_connect_proto_msgTypes[27]
+	mi := &file_connect_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2397,7 +2497,7 @@ func (x *Ack) String() string {
 func (*Ack) ProtoMessage() {}
 
 func (x *Ack) ProtoReflect() protoreflect.Message {
-	mi := &file_connect_proto_msgTypes[27]
+	mi := &file_connect_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2410,7 +2510,7 @@ func (x *Ack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ack.ProtoReflect.Descriptor instead.
 func (*Ack) Descriptor() ([]byte, []int) {
-	return file_connect_proto_rawDescGZIP(), []int{27}
+	return file_connect_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Ack) GetBatch() uint64 {
@@ -2439,7 +2539,7 @@ type Produced struct {
 
 func (x *Produced) Reset() {
 	*x = Produced{}
-	mi := &file_connect_proto_msgTypes[28]
+	mi := &file_connect_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2451,7 +2551,7 @@ func (x *Produced) String() string {
 func (*Produced) ProtoMessage() {}
 
 func (x *Produced) ProtoReflect() protoreflect.Message {
-	mi := &file_connect_proto_msgTypes[28]
+	mi := &file_connect_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2464,7 +2564,7 @@ func (x *Produced) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Produced.ProtoReflect.Descriptor instead.
 func (*Produced) Descriptor() ([]byte, []int) {
-	return file_connect_proto_rawDescGZIP(), []int{28}
+	return file_connect_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Produced) GetRow() uint32 {
@@ -2513,7 +2613,7 @@ type ToSource struct {
 
 func (x *ToSource) Reset() {
 	*x = ToSource{}
-	mi := &file_connect_proto_msgTypes[29]
+	mi := &file_connect_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2525,7 +2625,7 @@ func (x *ToSource) String() string {
 func (*ToSource) ProtoMessage() {}
 
 func (x *ToSource) ProtoReflect() protoreflect.Message {
-	mi := &file_connect_proto_msgTypes[29]
+	mi := &file_connect_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2538,7 +2638,7 @@ func (x *ToSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToSource.ProtoReflect.Descriptor instead.
 func (*ToSource) Descriptor() ([]byte, []int) {
-	return file_connect_proto_rawDescGZIP(), []int{29}
+	return file_connect_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ToSource) GetMsg() isToSource_Msg {
@@ -2677,7 +2777,7 @@ type FromSource struct {
 
 func (x *FromSource) Reset() {
 	*x = FromSource{}
-	mi := &file_connect_proto_msgTypes[30]
+	mi := &file_connect_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2689,7 +2789,7 @@ func (x *FromSource) String() string {
 func (*FromSource) ProtoMessage() {}
 
 func (x *FromSource) ProtoReflect() protoreflect.Message {
-	mi := &file_connect_proto_msgTypes[30]
+	mi := &file_connect_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2702,7 +2802,7 @@ func (x *FromSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FromSource.ProtoReflect.Descriptor instead.
 func (*FromSource) Descriptor() ([]byte, []int) {
-	return file_connect_proto_rawDescGZIP(), []int{30}
+	return file_connect_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *FromSource) GetMsg() isFromSource_Msg {
@@ -2871,7 +2971,7 @@ type ToSink struct {
 
 func (x *ToSink) Reset() {
 	*x = ToSink{}
-	mi := &file_connect_proto_msgTypes[31]
+	mi := &file_connect_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2883,7 +2983,7 @@ func (x *ToSink) String() string {
 func (*ToSink) ProtoMessage() {}
 
 func (x *ToSink) ProtoReflect() protoreflect.Message {
-	mi := &file_connect_proto_msgTypes[31]
+	mi := &file_connect_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2896,7 +2996,7 @@ func (x *ToSink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToSink.ProtoReflect.Descriptor instead.
 func (*ToSink) Descriptor() ([]byte, []int) {
-	return file_connect_proto_rawDescGZIP(), []int{31}
+	return file_connect_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ToSink) GetMsg() isToSink_Msg {
@@ -3068,7 +3168,7 @@ type FromSink struct {
 
 func (x *FromSink) Reset() {
 	*x = FromSink{}
-	mi := &file_connect_proto_msgTypes[32]
+	mi := &file_connect_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3080,7 +3180,7 @@ func (x *FromSink) String() string {
 func (*FromSink) ProtoMessage() {}
 
 func (x *FromSink) ProtoReflect() protoreflect.Message {
-	mi := &file_connect_proto_msgTypes[32]
+	mi := &file_connect_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3093,7 +3193,7 @@ func (x *FromSink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FromSink.ProtoReflect.Descriptor instead.
 func (*FromSink) Descriptor() ([]byte, []int) {
-	return file_connect_proto_rawDescGZIP(), []int{32}
+	return file_connect_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *FromSink) GetMsg() isFromSink_Msg {
@@ -3296,7 +3396,7 @@ type Offsets struct {
 
 func (x *Offsets) Reset() {
 	*x = Offsets{}
-	mi := &file_connect_proto_msgTypes[33]
+	mi := &file_connect_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3308,7 +3408,7 @@ func (x *Offsets) String() string {
 func (*Offsets) ProtoMessage() {}
 
 func (x *Offsets) ProtoReflect() protoreflect.Message {
-	mi := &file_connect_proto_msgTypes[33]
+	mi := &file_connect_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3321,7 +3421,7 @@ func (x *Offsets) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Offsets.ProtoReflect.Descriptor instead.
 func (*Offsets) Descriptor() ([]byte, []int) {
-	return file_connect_proto_rawDescGZIP(), []int{33}
+	return file_connect_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Offsets) GetOf() []*PartitionOffset {
@@ -3341,7 +3441,7 @@ type Failed struct {
 
 func (x *Failed) Reset() {
 	*x = Failed{}
-	mi := &file_connect_proto_msgTypes[34]
+	mi := &file_connect_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3353,7 +3453,7 @@ func (x *Failed) String() string {
 func (*Failed) ProtoMessage() {}
 
 func (x *Failed) ProtoReflect() protoreflect.Message {
-	mi := &file_connect_proto_msgTypes[34]
+	mi := &file_connect_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3366,7 +3466,7 @@ func (x *Failed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failed.ProtoReflect.Descriptor instead.
 func (*Failed) Descriptor() ([]byte, []int) {
-	return file_connect_proto_rawDescGZIP(), []int{34}
+	return file_connect_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Failed) GetRecord() *PartitionOffset {
@@ -3548,14 +3648,16 @@ const file_connect_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\f\n" +
 	"\n" +
-	"_partition\"\xdf\x01\n" +
+	"_partition\"\x8b\x02\n" +
 	"\x05Batch\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12%\n" +
 	"\x0ebase_timestamp\x18\x03 \x01(\x03R\rbaseTimestamp\x12\x12\n" +
 	"\x04rows\x18\x04 \x01(\fR\x04rows\x12;\n" +
 	"\tpositions\x18\x05 \x03(\v2\x1d.penstock.connect.v1.PositionR\tpositions\x128\n" +
-	"\x04next\x18\x06 \x03(\v2$.penstock.connect.v1.PartitionOffsetR\x04next\"\xf9\x01\n" +
+	"\x04next\x18\x06 \x03(\v2$.penstock.connect.v1.PartitionOffsetR\x04next\x12\x12\n" +
+	"\x04slot\x18\a \x01(\rR\x04slot\x12\x16\n" +
+	"\x06length\x18\b \x01(\rR\x06length\"\xf9\x01\n" +
 	"\bPosition\x12\x12\n" +
 	"\x04rows\x18\x01 \x01(\rR\x04rows\x12\x1c\n" +
 	"\tpartition\x18\x02 \x01(\tR\tpartition\x12\x1b\n" +
@@ -3572,9 +3674,15 @@ const file_connect_proto_rawDesc = "" +
 	"\x0fPartitionOffset\x12\x14\n" +
 	"\x05topic\x18\x01 \x01(\tR\x05topic\x12\x1c\n" +
 	"\tpartition\x18\x02 \x01(\x05R\tpartition\x12\x16\n" +
-	"\x06offset\x18\x03 \x01(\x03R\x06offset\"\x1e\n" +
+	"\x06offset\x18\x03 \x01(\x03R\x06offset\"4\n" +
 	"\x06Credit\x12\x14\n" +
-	"\x05bytes\x18\x01 \x01(\x04R\x05bytes\"\xff\x01\n" +
+	"\x05bytes\x18\x01 \x01(\x04R\x05bytes\x12\x14\n" +
+	"\x05slots\x18\x02 \x03(\rR\x05slots\"Q\n" +
+	"\x06Shared\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x14\n" +
+	"\x05slots\x18\x02 \x01(\rR\x05slots\x12\x1d\n" +
+	"\n" +
+	"slot_bytes\x18\x03 \x01(\rR\tslotBytes\"\xff\x01\n" +
 	"\aFailure\x125\n" +
 	"\x04kind\x18\x01 \x01(\x0e2!.penstock.connect.v1.Failure.KindR\x04kind\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x10\n" +
@@ -3597,7 +3705,7 @@ const file_connect_proto_rawDesc = "" +
 	"\ametrics\x18\x02 \x03(\v2(.penstock.connect.v1.Report.MetricsEntryR\ametrics\x1a:\n" +
 	"\fMetricsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01\"\xa8\x02\n" +
+	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01\"\xdd\x02\n" +
 	"\x04Open\x12\x1c\n" +
 	"\tconnector\x18\x01 \x01(\tR\tconnector\x12\x12\n" +
 	"\x04task\x18\x02 \x01(\rR\x04task\x123\n" +
@@ -3605,7 +3713,8 @@ const file_connect_proto_rawDesc = "" +
 	"\x0fmax_batch_bytes\x18\x04 \x01(\x04R\rmaxBatchBytes\x12(\n" +
 	"\x10retry_timeout_ms\x18\x05 \x01(\x03R\x0eretryTimeoutMs\x12;\n" +
 	"\tcommitted\x18\x06 \x03(\v2\x1d.penstock.connect.v1.PositionR\tcommitted\x12*\n" +
-	"\x11max_message_bytes\x18\a \x01(\x04R\x0fmaxMessageBytes\"a\n" +
+	"\x11max_message_bytes\x18\a \x01(\x04R\x0fmaxMessageBytes\x123\n" +
+	"\x06shared\x18\b \x01(\v2\x1b.penstock.connect.v1.SharedR\x06shared\"a\n" +
 	"\tReadTopic\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12\x14\n" +
 	"\x05topic\x18\x02 \x01(\tR\x05topic\x12\x16\n" +
@@ -3702,7 +3811,7 @@ func file_connect_proto_rawDescGZIP() []byte {
 }
 
 var file_connect_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_connect_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_connect_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
 var file_connect_proto_goTypes = []any{
 	(Description_Kind)(0),   // 0: penstock.connect.v1.Description.Kind
 	(Metric_Kind)(0),        // 1: penstock.connect.v1.Metric.Kind
@@ -3731,25 +3840,26 @@ var file_connect_proto_goTypes = []any{
 	(*Position)(nil),        // 24: penstock.connect.v1.Position
 	(*PartitionOffset)(nil), // 25: penstock.connect.v1.PartitionOffset
 	(*Credit)(nil),          // 26: penstock.connect.v1.Credit
-	(*Failure)(nil),         // 27: penstock.connect.v1.Failure
-	(*Report)(nil),          // 28: penstock.connect.v1.Report
-	(*Open)(nil),            // 29: penstock.connect.v1.Open
-	(*ReadTopic)(nil),       // 30: penstock.connect.v1.ReadTopic
-	(*TopicRecords)(nil),    // 31: penstock.connect.v1.TopicRecords
-	(*Done)(nil),            // 32: penstock.connect.v1.Done
-	(*Flush)(nil),           // 33: penstock.connect.v1.Flush
-	(*Ack)(nil),             // 34: penstock.connect.v1.Ack
-	(*Produced)(nil),        // 35: penstock.connect.v1.Produced
-	(*ToSource)(nil),        // 36: penstock.connect.v1.ToSource
-	(*FromSource)(nil),      // 37: penstock.connect.v1.FromSource
-	(*ToSink)(nil),          // 38: penstock.connect.v1.ToSink
-	(*FromSink)(nil),        // 39: penstock.connect.v1.FromSink
-	(*Offsets)(nil),         // 40: penstock.connect.v1.Offsets
-	(*Failed)(nil),          // 41: penstock.connect.v1.Failed
-	nil,                     // 42: penstock.connect.v1.Config.ValuesEntry
-	nil,                     // 43: penstock.connect.v1.Schema.ParametersEntry
-	nil,                     // 44: penstock.connect.v1.Route.TopicConfigEntry
-	nil,                     // 45: penstock.connect.v1.Report.MetricsEntry
+	(*Shared)(nil),          // 27: penstock.connect.v1.Shared
+	(*Failure)(nil),         // 28: penstock.connect.v1.Failure
+	(*Report)(nil),          // 29: penstock.connect.v1.Report
+	(*Open)(nil),            // 30: penstock.connect.v1.Open
+	(*ReadTopic)(nil),       // 31: penstock.connect.v1.ReadTopic
+	(*TopicRecords)(nil),    // 32: penstock.connect.v1.TopicRecords
+	(*Done)(nil),            // 33: penstock.connect.v1.Done
+	(*Flush)(nil),           // 34: penstock.connect.v1.Flush
+	(*Ack)(nil),             // 35: penstock.connect.v1.Ack
+	(*Produced)(nil),        // 36: penstock.connect.v1.Produced
+	(*ToSource)(nil),        // 37: penstock.connect.v1.ToSource
+	(*FromSource)(nil),      // 38: penstock.connect.v1.FromSource
+	(*ToSink)(nil),          // 39: penstock.connect.v1.ToSink
+	(*FromSink)(nil),        // 40: penstock.connect.v1.FromSink
+	(*Offsets)(nil),         // 41: penstock.connect.v1.Offsets
+	(*Failed)(nil),          // 42: penstock.connect.v1.Failed
+	nil,                     // 43: penstock.connect.v1.Config.ValuesEntry
+	nil,                     // 44: penstock.connect.v1.Schema.ParametersEntry
+	nil,                     // 45: penstock.connect.v1.Route.TopicConfigEntry
+	nil,                     // 46: penstock.connect.v1.Report.MetricsEntry
 }
 var file_connect_proto_depIdxs = []int32{
 	9,  // 0: penstock.connect.v1.Descriptions.of:type_name -> penstock.connect.v1.Description
@@ -3759,7 +3869,7 @@ var file_connect_proto_depIdxs = []int32{
 	1,  // 4: penstock.connect.v1.Metric.kind:type_name -> penstock.connect.v1.Metric.Kind
 	2,  // 5: penstock.connect.v1.Key.type:type_name -> penstock.connect.v1.Key.Type
 	3,  // 6: penstock.connect.v1.Key.importance:type_name -> penstock.connect.v1.Key.Importance
-	42, // 7: penstock.connect.v1.Config.values:type_name -> penstock.connect.v1.Config.ValuesEntry
+	43, // 7: penstock.connect.v1.Config.values:type_name -> penstock.connect.v1.Config.ValuesEntry
 	14, // 8: penstock.connect.v1.Validation.findings:type_name -> penstock.connect.v1.Finding
 	12, // 9: penstock.connect.v1.TasksRequest.config:type_name -> penstock.connect.v1.Config
 	24, // 10: penstock.connect.v1.TasksRequest.committed:type_name -> penstock.connect.v1.Position
@@ -3767,83 +3877,84 @@ var file_connect_proto_depIdxs = []int32{
 	12, // 12: penstock.connect.v1.AlterRequest.config:type_name -> penstock.connect.v1.Config
 	24, // 13: penstock.connect.v1.AlterRequest.positions:type_name -> penstock.connect.v1.Position
 	4,  // 14: penstock.connect.v1.Schema.type:type_name -> penstock.connect.v1.Schema.Type
-	43, // 15: penstock.connect.v1.Schema.parameters:type_name -> penstock.connect.v1.Schema.ParametersEntry
+	44, // 15: penstock.connect.v1.Schema.parameters:type_name -> penstock.connect.v1.Schema.ParametersEntry
 	21, // 16: penstock.connect.v1.Schema.fields:type_name -> penstock.connect.v1.Field
 	20, // 17: penstock.connect.v1.Schema.keys:type_name -> penstock.connect.v1.Schema
 	20, // 18: penstock.connect.v1.Schema.values:type_name -> penstock.connect.v1.Schema
 	20, // 19: penstock.connect.v1.Field.schema:type_name -> penstock.connect.v1.Schema
-	44, // 20: penstock.connect.v1.Route.topic_config:type_name -> penstock.connect.v1.Route.TopicConfigEntry
+	45, // 20: penstock.connect.v1.Route.topic_config:type_name -> penstock.connect.v1.Route.TopicConfigEntry
 	24, // 21: penstock.connect.v1.Batch.positions:type_name -> penstock.connect.v1.Position
 	25, // 22: penstock.connect.v1.Batch.next:type_name -> penstock.connect.v1.PartitionOffset
 	5,  // 23: penstock.connect.v1.Position.transaction:type_name -> penstock.connect.v1.Position.Mark
 	6,  // 24: penstock.connect.v1.Failure.kind:type_name -> penstock.connect.v1.Failure.Kind
-	45, // 25: penstock.connect.v1.Report.metrics:type_name -> penstock.connect.v1.Report.MetricsEntry
+	46, // 25: penstock.connect.v1.Report.metrics:type_name -> penstock.connect.v1.Report.MetricsEntry
 	12, // 26: penstock.connect.v1.Open.config:type_name -> penstock.connect.v1.Config
 	24, // 27: penstock.connect.v1.Open.committed:type_name -> penstock.connect.v1.Position
-	23, // 28: penstock.connect.v1.TopicRecords.batch:type_name -> penstock.connect.v1.Batch
-	27, // 29: penstock.connect.v1.TopicRecords.failure:type_name -> penstock.connect.v1.Failure
-	35, // 30: penstock.connect.v1.Ack.produced:type_name -> penstock.connect.v1.Produced
-	29, // 31: penstock.connect.v1.ToSource.open:type_name -> penstock.connect.v1.Open
-	26, // 32: penstock.connect.v1.ToSource.credit:type_name -> penstock.connect.v1.Credit
-	34, // 33: penstock.connect.v1.ToSource.ack:type_name -> penstock.connect.v1.Ack
-	32, // 34: penstock.connect.v1.ToSource.stop:type_name -> penstock.connect.v1.Done
-	31, // 35: penstock.connect.v1.ToSource.topic:type_name -> penstock.connect.v1.TopicRecords
-	20, // 36: penstock.connect.v1.ToSource.schema:type_name -> penstock.connect.v1.Schema
-	22, // 37: penstock.connect.v1.ToSource.route:type_name -> penstock.connect.v1.Route
-	32, // 38: penstock.connect.v1.FromSource.opened:type_name -> penstock.connect.v1.Done
-	20, // 39: penstock.connect.v1.FromSource.schema:type_name -> penstock.connect.v1.Schema
-	22, // 40: penstock.connect.v1.FromSource.route:type_name -> penstock.connect.v1.Route
-	23, // 41: penstock.connect.v1.FromSource.batch:type_name -> penstock.connect.v1.Batch
-	27, // 42: penstock.connect.v1.FromSource.failure:type_name -> penstock.connect.v1.Failure
-	28, // 43: penstock.connect.v1.FromSource.report:type_name -> penstock.connect.v1.Report
-	32, // 44: penstock.connect.v1.FromSource.closed:type_name -> penstock.connect.v1.Done
-	30, // 45: penstock.connect.v1.FromSource.read:type_name -> penstock.connect.v1.ReadTopic
-	26, // 46: penstock.connect.v1.FromSource.credit:type_name -> penstock.connect.v1.Credit
-	29, // 47: penstock.connect.v1.ToSink.open:type_name -> penstock.connect.v1.Open
-	40, // 48: penstock.connect.v1.ToSink.assign:type_name -> penstock.connect.v1.Offsets
-	40, // 49: penstock.connect.v1.ToSink.revoke:type_name -> penstock.connect.v1.Offsets
-	40, // 50: penstock.connect.v1.ToSink.lost:type_name -> penstock.connect.v1.Offsets
-	20, // 51: penstock.connect.v1.ToSink.schema:type_name -> penstock.connect.v1.Schema
-	22, // 52: penstock.connect.v1.ToSink.route:type_name -> penstock.connect.v1.Route
-	23, // 53: penstock.connect.v1.ToSink.batch:type_name -> penstock.connect.v1.Batch
-	33, // 54: penstock.connect.v1.ToSink.flush:type_name -> penstock.connect.v1.Flush
-	32, // 55: penstock.connect.v1.ToSink.stop:type_name -> penstock.connect.v1.Done
-	32, // 56: penstock.connect.v1.FromSink.opened:type_name -> penstock.connect.v1.Done
-	26, // 57: penstock.connect.v1.FromSink.credit:type_name -> penstock.connect.v1.Credit
-	40, // 58: penstock.connect.v1.FromSink.durable:type_name -> penstock.connect.v1.Offsets
-	41, // 59: penstock.connect.v1.FromSink.failed:type_name -> penstock.connect.v1.Failed
-	40, // 60: penstock.connect.v1.FromSink.seek:type_name -> penstock.connect.v1.Offsets
-	32, // 61: penstock.connect.v1.FromSink.flushed:type_name -> penstock.connect.v1.Done
-	27, // 62: penstock.connect.v1.FromSink.failure:type_name -> penstock.connect.v1.Failure
-	28, // 63: penstock.connect.v1.FromSink.report:type_name -> penstock.connect.v1.Report
-	32, // 64: penstock.connect.v1.FromSink.closed:type_name -> penstock.connect.v1.Done
-	40, // 65: penstock.connect.v1.FromSink.assigned:type_name -> penstock.connect.v1.Offsets
-	40, // 66: penstock.connect.v1.FromSink.revoked:type_name -> penstock.connect.v1.Offsets
-	32, // 67: penstock.connect.v1.FromSink.commit:type_name -> penstock.connect.v1.Done
-	25, // 68: penstock.connect.v1.Offsets.of:type_name -> penstock.connect.v1.PartitionOffset
-	25, // 69: penstock.connect.v1.Failed.record:type_name -> penstock.connect.v1.PartitionOffset
-	27, // 70: penstock.connect.v1.Failed.why:type_name -> penstock.connect.v1.Failure
-	7,  // 71: penstock.connect.v1.Connector.Describe:input_type -> penstock.connect.v1.DescribeRequest
-	12, // 72: penstock.connect.v1.Connector.Validate:input_type -> penstock.connect.v1.Config
-	15, // 73: penstock.connect.v1.Connector.Tasks:input_type -> penstock.connect.v1.TasksRequest
-	12, // 74: penstock.connect.v1.Connector.Watch:input_type -> penstock.connect.v1.Config
-	18, // 75: penstock.connect.v1.Connector.Alter:input_type -> penstock.connect.v1.AlterRequest
-	12, // 76: penstock.connect.v1.Connector.Deleted:input_type -> penstock.connect.v1.Config
-	36, // 77: penstock.connect.v1.Connector.Source:input_type -> penstock.connect.v1.ToSource
-	38, // 78: penstock.connect.v1.Connector.Sink:input_type -> penstock.connect.v1.ToSink
-	8,  // 79: penstock.connect.v1.Connector.Describe:output_type -> penstock.connect.v1.Descriptions
-	13, // 80: penstock.connect.v1.Connector.Validate:output_type -> penstock.connect.v1.Validation
-	16, // 81: penstock.connect.v1.Connector.Tasks:output_type -> penstock.connect.v1.TasksReply
-	17, // 82: penstock.connect.v1.Connector.Watch:output_type -> penstock.connect.v1.Changed
-	19, // 83: penstock.connect.v1.Connector.Alter:output_type -> penstock.connect.v1.AlterReply
-	32, // 84: penstock.connect.v1.Connector.Deleted:output_type -> penstock.connect.v1.Done
-	37, // 85: penstock.connect.v1.Connector.Source:output_type -> penstock.connect.v1.FromSource
-	39, // 86: penstock.connect.v1.Connector.Sink:output_type -> penstock.connect.v1.FromSink
-	79, // [79:87] is the sub-list for method output_type
-	71, // [71:79] is the sub-list for method input_type
-	71, // [71:71] is the sub-list for extension type_name
-	71, // [71:71] is the sub-list for extension extendee
-	0,  // [0:71] is the sub-list for field type_name
+	27, // 28: penstock.connect.v1.Open.shared:type_name -> penstock.connect.v1.Shared
+	23, // 29: penstock.connect.v1.TopicRecords.batch:type_name -> penstock.connect.v1.Batch
+	28, // 30: penstock.connect.v1.TopicRecords.failure:type_name -> penstock.connect.v1.Failure
+	36, // 31: penstock.connect.v1.Ack.produced:type_name -> penstock.connect.v1.Produced
+	30, // 32: penstock.connect.v1.ToSource.open:type_name -> penstock.connect.v1.Open
+	26, // 33: penstock.connect.v1.ToSource.credit:type_name -> penstock.connect.v1.Credit
+	35, // 34: penstock.connect.v1.ToSource.ack:type_name -> penstock.connect.v1.Ack
+	33, // 35: penstock.connect.v1.ToSource.stop:type_name -> penstock.connect.v1.Done
+	32, // 36: penstock.connect.v1.ToSource.topic:type_name -> penstock.connect.v1.TopicRecords
+	20, // 37: penstock.connect.v1.ToSource.schema:type_name -> penstock.connect.v1.Schema
+	22, // 38: penstock.connect.v1.ToSource.route:type_name -> penstock.connect.v1.Route
+	33, // 39: penstock.connect.v1.FromSource.opened:type_name -> penstock.connect.v1.Done
+	20, // 40: penstock.connect.v1.FromSource.schema:type_name -> penstock.connect.v1.Schema
+	22, // 41: penstock.connect.v1.FromSource.route:type_name -> penstock.connect.v1.Route
+	23, // 42: penstock.connect.v1.FromSource.batch:type_name -> penstock.connect.v1.Batch
+	28, // 43: penstock.connect.v1.FromSource.failure:type_name -> penstock.connect.v1.Failure
+	29, // 44: penstock.connect.v1.FromSource.report:type_name -> penstock.connect.v1.Report
+	33, // 45: penstock.connect.v1.FromSource.closed:type_name -> penstock.connect.v1.Done
+	31, // 46: penstock.connect.v1.FromSource.read:type_name -> penstock.connect.v1.ReadTopic
+	26, // 47: penstock.connect.v1.FromSource.credit:type_name -> penstock.connect.v1.Credit
+	30, // 48: penstock.connect.v1.ToSink.open:type_name -> penstock.connect.v1.Open
+	41, // 49: penstock.connect.v1.ToSink.assign:type_name -> penstock.connect.v1.Offsets
+	41, // 50: penstock.connect.v1.ToSink.revoke:type_name -> penstock.connect.v1.Offsets
+	41, // 51: penstock.connect.v1.ToSink.lost:type_name -> penstock.connect.v1.Offsets
+	20, // 52: penstock.connect.v1.ToSink.schema:type_name -> penstock.connect.v1.Schema
+	22, // 53: penstock.connect.v1.ToSink.route:type_name -> penstock.connect.v1.Route
+	23, // 54: penstock.connect.v1.ToSink.batch:type_name -> penstock.connect.v1.Batch
+	34, // 55: penstock.connect.v1.ToSink.flush:type_name -> penstock.connect.v1.Flush
+	33, // 56: penstock.connect.v1.ToSink.stop:type_name -> penstock.connect.v1.Done
+	33, // 57: penstock.connect.v1.FromSink.opened:type_name -> penstock.connect.v1.Done
+	26, // 58: penstock.connect.v1.FromSink.credit:type_name -> penstock.connect.v1.Credit
+	41, // 59: penstock.connect.v1.FromSink.durable:type_name -> penstock.connect.v1.Offsets
+	42, // 60: penstock.connect.v1.FromSink.failed:type_name -> penstock.connect.v1.Failed
+	41, // 61: penstock.connect.v1.FromSink.seek:type_name -> penstock.connect.v1.Offsets
+	33, // 62: penstock.connect.v1.FromSink.flushed:type_name -> penstock.connect.v1.Done
+	28, // 63: penstock.connect.v1.FromSink.failure:type_name -> penstock.connect.v1.Failure
+	29, // 64: penstock.connect.v1.FromSink.report:type_name -> penstock.connect.v1.Report
+	33, // 65: penstock.connect.v1.FromSink.closed:type_name -> penstock.connect.v1.Done
+	41, // 66: penstock.connect.v1.FromSink.assigned:type_name -> penstock.connect.v1.Offsets
+	41, // 67: penstock.connect.v1.FromSink.revoked:type_name -> penstock.connect.v1.Offsets
+	33, // 68: penstock.connect.v1.FromSink.commit:type_name -> penstock.connect.v1.Done
+	25, // 69: penstock.connect.v1.Offsets.of:type_name -> penstock.connect.v1.PartitionOffset
+	25, // 70: penstock.connect.v1.Failed.record:type_name -> penstock.connect.v1.PartitionOffset
+	28, // 71: penstock.connect.v1.Failed.why:type_name -> penstock.connect.v1.Failure
+	7,  // 72: penstock.connect.v1.Connector.Describe:input_type -> penstock.connect.v1.DescribeRequest
+	12, // 73: penstock.connect.v1.Connector.Validate:input_type -> penstock.connect.v1.Config
+	15, // 74: penstock.connect.v1.Connector.Tasks:input_type -> penstock.connect.v1.TasksRequest
+	12, // 75: penstock.connect.v1.Connector.Watch:input_type -> penstock.connect.v1.Config
+	18, // 76: penstock.connect.v1.Connector.Alter:input_type -> penstock.connect.v1.AlterRequest
+	12, // 77: penstock.connect.v1.Connector.Deleted:input_type -> penstock.connect.v1.Config
+	37, // 78: penstock.connect.v1.Connector.Source:input_type -> penstock.connect.v1.ToSource
+	39, // 79: penstock.connect.v1.Connector.Sink:input_type -> penstock.connect.v1.ToSink
+	8,  // 80: penstock.connect.v1.Connector.Describe:output_type -> penstock.connect.v1.Descriptions
+	13, // 81: penstock.connect.v1.Connector.Validate:output_type -> penstock.connect.v1.Validation
+	16, // 82: penstock.connect.v1.Connector.Tasks:output_type -> penstock.connect.v1.TasksReply
+	17, // 83: penstock.connect.v1.Connector.Watch:output_type -> penstock.connect.v1.Changed
+	19, // 84: penstock.connect.v1.Connector.Alter:output_type -> penstock.connect.v1.AlterReply
+	33, // 85: penstock.connect.v1.Connector.Deleted:output_type -> penstock.connect.v1.Done
+	38, // 86: penstock.connect.v1.Connector.Source:output_type -> penstock.connect.v1.FromSource
+	40, // 87: penstock.connect.v1.Connector.Sink:output_type -> penstock.connect.v1.FromSink
+	80, // [80:88] is the sub-list for method output_type
+	72, // [72:80] is the sub-list for method input_type
+	72, // [72:72] is the sub-list for extension type_name
+	72, // [72:72] is the sub-list for extension extendee
+	0,  // [0:72] is the sub-list for field type_name
 }
 
 func init() { file_connect_proto_init() }
@@ -3855,7 +3966,7 @@ func file_connect_proto_init() {
 	file_connect_proto_msgTypes[13].OneofWrappers = []any{}
 	file_connect_proto_msgTypes[15].OneofWrappers = []any{}
 	file_connect_proto_msgTypes[17].OneofWrappers = []any{}
-	file_connect_proto_msgTypes[29].OneofWrappers = []any{
+	file_connect_proto_msgTypes[30].OneofWrappers = []any{
 		(*ToSource_Open)(nil),
 		(*ToSource_Credit)(nil),
 		(*ToSource_Ack)(nil),
@@ -3864,7 +3975,7 @@ func file_connect_proto_init() {
 		(*ToSource_Schema)(nil),
 		(*ToSource_Route)(nil),
 	}
-	file_connect_proto_msgTypes[30].OneofWrappers = []any{
+	file_connect_proto_msgTypes[31].OneofWrappers = []any{
 		(*FromSource_Opened)(nil),
 		(*FromSource_Schema)(nil),
 		(*FromSource_Route)(nil),
@@ -3875,7 +3986,7 @@ func file_connect_proto_init() {
 		(*FromSource_Read)(nil),
 		(*FromSource_Credit)(nil),
 	}
-	file_connect_proto_msgTypes[31].OneofWrappers = []any{
+	file_connect_proto_msgTypes[32].OneofWrappers = []any{
 		(*ToSink_Open)(nil),
 		(*ToSink_Assign)(nil),
 		(*ToSink_Revoke)(nil),
@@ -3886,7 +3997,7 @@ func file_connect_proto_init() {
 		(*ToSink_Flush)(nil),
 		(*ToSink_Stop)(nil),
 	}
-	file_connect_proto_msgTypes[32].OneofWrappers = []any{
+	file_connect_proto_msgTypes[33].OneofWrappers = []any{
 		(*FromSink_Opened)(nil),
 		(*FromSink_Credit)(nil),
 		(*FromSink_Durable)(nil),
@@ -3906,7 +4017,7 @@ func file_connect_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_connect_proto_rawDesc), len(file_connect_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   39,
+			NumMessages:   40,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

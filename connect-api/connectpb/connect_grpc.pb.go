@@ -36,6 +36,13 @@
 //
 //	08 01 02 00 00 03 68 69 00
 //
+// # Rows in shared memory
+//
+// A host that can share memory with the plugin offers it in Open.shared: a file to be mapped, of slots of one size. A plugin
+// that has mapped it grants all slots in its first Credit; one that knows nothing of it grants none, and gets rows as above. The
+// rows of a batch that names a slot stand in that slot, from its start, and Batch.rows is empty. The slot is the plugin's until
+// it grants it again, in a Credit, once nothing of the rows is needed. The plugin never writes to it. Bytes of credit count as ever.
+//
 // # Values
 //
 // A key, a value or a header's value, under the schema its route (or header) names:

@@ -60,6 +60,7 @@
 //	I1. A process started here is gone when Stop returns, and when the worker dies (Linux: Pdeathsig, from one thread that lives as long as the worker).
 //	I2. A plugin sees the environment it was given and the protocol's variables, nothing else of the worker's.
 //	I3. Every call and every stream ends when its ctx does, whatever the plugin does; no goroutine outlives Stop.
-//	I4. Rows in memory are bounded by the credit granted, and one batch.
+//	I4. Rows in memory are bounded by the credit granted, and one batch. So are the slots of shared memory that take any: the last one
+//	    granted is filled next, and an idle stream gives theirs back.
 //	I5. Configurations are never logged, nor part of errors.
 package host

@@ -68,6 +68,7 @@ type Sink struct {
 	nextID  uint64
 	batch   connectpb.Frame // the one being sent
 	guard   sendGuard
+	slots   slots
 
 	credit struct {
 		sync.Mutex
@@ -81,13 +82,15 @@ type Sink struct {
 func (p *Process) OpenSink(ctx context.Context, o SinkOptions) (*Sink, error) {
 	s := &Sink{opts: o, events: make(chan SinkEvent, 64), opened: make(chan struct{}), catalog: connectapi.NewCatalog()}
 	s.credit.granted = make(chan struct{})
+	shared := s.slots.offer(p.log)
 	err := s.open(ctx, p, connectpb.Connector_Sink_FullMethodName, fmt.Sprintf("%s/%d", o.Connector, o.Task),
 		&connectpb.ToSink{Msg: &connectpb.ToSink_Open{Open: &connectpb.Open{
 			Connector: o.Connector, Task: uint32(o.Task),
 			Config:         &connectpb.Config{Connector: o.Connector, Values: o.Config},
-			RetryTimeoutMs: o.RetryTimeout.Milliseconds(), MaxMessageBytes: uint64(p.opts.MaxMessageBytes),
+			RetryTimeoutMs: o.RetryTimeout.Milliseconds(), MaxMessageBytes: uint64(p.opts.MaxMessageBytes), Shared: shared,
 		}}})
 	if err != nil {
+		s.slots.hide()
 		return nil, err
 	}
 	go s.receive(func() *connectpb.Frame { return &connectpb.Frame{Msg: &connectpb.FromSink{}} }, s.handle)
@@ -107,6 +110,9 @@ func (s *Sink) handle(f *connectpb.Frame) error {
 			close(s.opened)
 		}
 	case *connectpb.FromSink_Credit:
+		if err := s.slots.grant(m.Credit.Slots); err != nil {
+			return fmt.Errorf("the plugin of task %s broke the protocol: %w", s.name, err)
+		}
 		s.granted(int(m.Credit.Bytes))
 	case *connectpb.FromSink_Durable:
 		return s.event(&Durable{wire.ToOffsets(m.Durable.GetOf())})
@@ -178,15 +184,49 @@ func (s *Sink) granted(n int) {
 
 // SinkBatch is a batch being filled for a sink.
 type SinkBatch struct {
-	s *Sink
-	b *connectapi.Batch
+	s    *Sink
+	b    *connectapi.Batch
+	slot uint32 // of shared memory, in which it is filled; 0: none
 }
 
 // NewBatch returns an empty batch. It can be filled again after Send.
 func (s *Sink) NewBatch() *SinkBatch {
-	b := connectapi.NewBatch(s.catalog)
-	b.Detach(*connectpb.Buffers.Get(4 << 10))
-	return &SinkBatch{s, b}
+	b := &SinkBatch{s: s, b: connectapi.NewBatch(s.catalog)}
+	b.renew(4 << 10)
+	return b
+}
+
+// renew takes the rows, and gives the batch other memory: a slot if one is free, else as much as the batch before took.
+func (b *SinkBatch) renew(size int) (rows []byte) {
+	var next []byte
+	if b.slot, next = b.s.slots.take(); b.slot == 0 {
+		next = *connectpb.Buffers.Get(cmp.Or(size, 4<<10))
+	}
+	return b.b.Detach(next)
+}
+
+// leastShared is the size from which a batch is shared: a smaller one is copied, so that its slot need not be granted again.
+const leastShared = 16 << 10
+
+// rows moves the batch's rows to a frame: a slot's name, or the rows themselves if they do not stand in it.
+func (b *SinkBatch) rows(f *connectpb.Frame) {
+	size := b.b.Size()
+	slot := b.s.slots.memory(b.slot)
+	switch {
+	case size == 0:
+		b.b.Reset()
+	case slot == nil:
+		f.Rows = b.renew(size)
+	case &b.b.Encoded()[0] != &slot[0]: // it grew out of the slot
+		f.Rows = b.b.Detach(slot)
+	case size < leastShared:
+		f.Rows = append((*connectpb.Buffers.Get(size))[:0], b.b.Encoded()...)
+		b.b.Reset()
+	default:
+		f.Slot, f.Length = b.slot, uint32(size)
+		b.s.slots.sent(b.slot)
+		b.renew(size)
+	}
 }
 
 // Len returns the number of rows.
@@ -245,7 +285,7 @@ func (s *Sink) Send(ctx context.Context, b *SinkBatch, next connectapi.Offsets) 
 		Field: connectpb.SinkBatchField, IsBatch: true, ID: s.nextID, Count: uint32(b.b.Len()), Base: b.b.Base(),
 		Next: wire.AppendNext(s.batch.Next[:0], next),
 	}
-	f.Rows = b.b.Detach(*connectpb.Buffers.Get(cmp.Or(size, 4<<10)))
+	b.rows(f)
 	s.guard.enter(ctx, s.cancel)
 	defer s.guard.leave()
 	return s.send(f)
@@ -290,6 +330,7 @@ func (s *Sink) Lost(tps []connectapi.TopicPartition) error {
 
 // Flush asks what is durable; all: nothing may stay behind. Answered by Durable and Flushed.
 func (s *Sink) Flush(all bool) error {
+	s.slots.trim()
 	return s.tell(&connectpb.ToSink{Msg: &connectpb.ToSink_Flush{Flush: &connectpb.Flush{All: all}}})
 }
 
@@ -304,4 +345,5 @@ func (s *Sink) Stop() error {
 func (s *Sink) Close() {
 	s.close()
 	s.guard.stop()
+	s.slots.hide()
 }

@@ -11,4 +11,6 @@
 //	I4. A panic in a task's method is that task's failure, with its trace; other tasks of the process go on.
 //	I5. Memory is bounded: at most two batches are filled ahead of the host's credit.
 //	I6. The process ends when its host does.
+//	I7. A slot of shared memory is granted again only when nothing of its rows is needed; rows that a task keeps are copied, or their
+//	    slot is never granted again.
 package serve

@@ -26,6 +26,7 @@ type sink struct {
 	records connectapi.Records
 	next    connectapi.Offsets // behind what was written
 	feed    feed
+	lent    lent
 	owed    int  // bytes not granted again yet
 	holds   bool // the task is a Committer
 
@@ -84,13 +85,17 @@ func (t *sink) run() error {
 	_, t.holds = t.task.(connectapi.Committer)
 	err = t.tell(&connectpb.FromSink{Msg: &connectpb.FromSink_Opened{Opened: &connectpb.Done{}}})
 	if err == nil {
-		err = t.grant(sinkCredit)
+		t.owed = sinkCredit
+		t.lent.open(t.open.Shared, t.log)
+		err = t.grant()
 	}
 	if err == nil {
 		err = t.work()
 	}
 	t.timer.Stop()
-	t.closeTask(t.task.Close)
+	if t.closeTask(t.task.Close) {
+		t.lent.close()
+	}
 	var own *taskFailure
 	switch {
 	case errors.Is(err, errStopped):
@@ -151,8 +156,11 @@ func (t *sink) step(f *connectpb.Frame) error {
 	return t.handle(f)
 }
 
-func (t *sink) grant(n int) error {
-	return t.tell(&connectpb.FromSink{Msg: &connectpb.FromSink_Credit{Credit: &connectpb.Credit{Bytes: uint64(n)}}})
+// grant gives the host what it is owed.
+func (t *sink) grant() error {
+	c := &connectpb.Credit{Bytes: uint64(t.owed), Slots: t.lent.owed}
+	t.owed, t.lent.owed = 0, nil
+	return t.tell(&connectpb.FromSink{Msg: &connectpb.FromSink_Credit{Credit: c}})
 }
 
 // Report tells the host what the task waits for; not more often than a person reads.
@@ -204,9 +212,14 @@ func (t *sink) handle(f *connectpb.Frame) error {
 
 // write hands a batch to the task, and tells the host what became of it.
 func (t *sink) write(f *connectpb.Frame) error {
-	size := len(f.Rows)
-	t.records.Reset(f.Rows, int(f.Count), f.Base, t.dir, t.recordFailed)
-	var err error
+	rows, err := t.lent.rows(f)
+	if err != nil {
+		return &taskFailure{err}
+	}
+	t.records.Reset(rows, int(f.Count), f.Base, t.dir, t.recordFailed)
+	if f.Slot != 0 && !t.lent.copies {
+		t.records.Lend()
+	}
 	if f.Count > 0 {
 		err = t.retry(t.ctx, func() (err error) {
 			defer guard(&err)
@@ -216,9 +229,12 @@ func (t *sink) write(f *connectpb.Frame) error {
 			err = t.records.Err()
 		}
 	}
-	if t.records.Retained() {
+	switch {
+	case f.Slot != 0:
+		t.lent.done(f.Slot, t.records.Retained())
+	case t.records.Retained():
 		f.Forget()
-	} else {
+	default:
 		f.Release()
 	}
 	if err != nil {
@@ -232,10 +248,8 @@ func (t *sink) write(f *connectpb.Frame) error {
 			return err
 		}
 	}
-	if t.owed += size; t.owed >= sinkCredit/2 { // until then the host has the other half
-		n := t.owed
-		t.owed = 0
-		return t.grant(n)
+	if t.owed += len(rows); t.owed >= sinkCredit/2 || t.lent.due() { // until then the host has the other half
+		return t.grant()
 	}
 	return nil
 }

@@ -116,8 +116,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 const closeGrace = 10 * time.Second
 
-// closeTask calls a task's Close with a deadline of its own: the stream may be gone already.
-func (s *stream) closeTask(close func(context.Context) error) {
+// closeTask calls a task's Close with a deadline of its own: the stream may be gone already. It returns whether Close did.
+func (s *stream) closeTask(close func(context.Context) error) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), closeGrace)
 	defer cancel()
 	done := make(chan error, 1)
@@ -129,7 +129,9 @@ func (s *stream) closeTask(close func(context.Context) error) {
 		if err != nil {
 			s.log.Warn("closing the task", "error", err.Error())
 		}
+		return true
 	case <-ctx.Done():
 		s.log.Error(fmt.Sprintf("closing the task took more than %v", closeGrace))
+		return false
 	}
 }

@@ -206,6 +206,7 @@ func (s *numbersTask) Close(context.Context) error {
 type filesConfig struct {
 	Dir   string        `connect:"dir,required,format=path" doc:"Folder the values go to."`
 	Holds bool          `connect:"holds,default=false" doc:"Hold records until they are committed."`
+	Late  bool          `connect:"late,default=false" doc:"Say that they are held when they were read."`
 	Slow  time.Duration `connect:"slow.ms,default=0" doc:"Wait so long in each write."`
 }
 
@@ -267,11 +268,14 @@ type holdingTask struct {
 }
 
 func (s *holdingTask) Write(_ context.Context, rs *connectapi.Records) error {
-	rs.Retain()
+	if !s.cfg.Late {
+		rs.Retain()
+	}
 	for r := range rs.All() {
 		c := *r
 		s.held = append(s.held, &c)
 	}
+	rs.Retain()
 	s.ctx.RequestCommit()
 	return nil
 }
