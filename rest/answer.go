@@ -61,15 +61,24 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
+// body reads a request's.
+func body(c *gin.Context) ([]byte, error) {
+	b, err := io.ReadAll(c.Request.Body)
+	var tooBig *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooBig):
+		return nil, api.Errorf(http.StatusRequestEntityTooLarge, "the request's body is larger than %d bytes", tooBig.Limit)
+	case err != nil:
+		return nil, api.Errorf(http.StatusBadRequest, "reading the request's body: %v", err)
+	}
+	return b, nil
+}
+
 // decode reads a JSON body; what is wrong with it is told with line and column.
 func decode(c *gin.Context, v any) error {
-	b, err := io.ReadAll(c.Request.Body)
+	b, err := body(c)
 	if err != nil {
-		var tooBig *http.MaxBytesError
-		if errors.As(err, &tooBig) {
-			return api.Errorf(http.StatusRequestEntityTooLarge, "the request's body is larger than %d bytes", tooBig.Limit)
-		}
-		return api.Errorf(http.StatusBadRequest, "reading the request's body: %v", err)
+		return err
 	}
 	if len(bytes.TrimSpace(b)) == 0 {
 		return api.Errorf(http.StatusBadRequest, "the request has no body: send a JSON object")

@@ -48,9 +48,9 @@ func newPeers() *http.Client {
 func (s *Server) forwarded(to func(*gin.Context) (string, error)) func(gin.HandlerFunc) gin.HandlerFunc {
 	return func(handle gin.HandlerFunc) gin.HandlerFunc {
 		return func(c *gin.Context) {
-			body, err := io.ReadAll(c.Request.Body)
+			body, err := body(c)
 			if err != nil {
-				failWith(c, api.Errorf(http.StatusRequestEntityTooLarge, "reading the request's body: %v", err))
+				failWith(c, err)
 				return
 			}
 			ctx, cancel := context.WithTimeout(c.Request.Context(), forwardPatience)
@@ -210,9 +210,9 @@ func unsettled(status int, body []byte) bool {
 // signed is a call between workers, whose body is signed as it is.
 func (s *Server) signed(do func(context.Context, string, http.Header, []byte) error) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		body, err := io.ReadAll(c.Request.Body)
+		body, err := body(c)
 		if err != nil {
-			failWith(c, api.Errorf(http.StatusRequestEntityTooLarge, "reading the request's body: %v", err))
+			failWith(c, err)
 			return
 		}
 		s.empty(c, http.StatusNoContent, func(ctx context.Context, name string) error { return do(ctx, name, c.Request.Header, body) })

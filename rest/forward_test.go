@@ -131,3 +131,17 @@ func TestCallsBetweenWorkersAreSigned(t *testing.T) {
 		}
 	}
 }
+
+// TestABodyThatIsTooLargeIsToldTheLimit, also where the call would be passed on, or is signed.
+func TestABodyThatIsTooLargeIsToldTheLimit(t *testing.T) {
+	for _, call := range []struct{ method, path string }{
+		{"POST", "/connectors"}, {"PUT", "/connectors/x/config"}, {"POST", "/connectors/x/tasks"}, {"PUT", "/connector-plugins/x/config/validate"},
+	} {
+		rec := httptest.NewRecorder()
+		body := strings.NewReader(strings.Repeat(" ", maxBody+1))
+		server(t, &node{ready: true}).ServeHTTP(rec, httptest.NewRequest(call.method, "http://localhost:8083"+call.path, body))
+		if rec.Code != http.StatusRequestEntityTooLarge || !strings.Contains(rec.Body.String(), "larger than 8388608 bytes") {
+			t.Errorf("%s %s: %d %s", call.method, call.path, rec.Code, rec.Body)
+		}
+	}
+}

@@ -32,11 +32,12 @@ func TestIgnoredKeysAreNamed(t *testing.T) {
 	got := Ignored(map[string]string{
 		"plugin.discovery": "1", "rest.extension.classes": "X", "config.providers": "file",
 		"session.timeout.ms": "1", "metrics.num.samples": "2", "metrical": "", "plugin.path": "x",
+		"config.storage.partitions": "3", "config.storage.topic": "t",
 	})
-	if len(got) != 3 {
+	if len(got) != 4 {
 		t.Fatalf("%q", got)
 	}
-	for i, want := range []string{"metrics.num.samples ", "plugin.discovery ", "rest.extension.classes "} {
+	for i, want := range []string{"config.storage.partitions ", "metrics.num.samples ", "plugin.discovery ", "rest.extension.classes "} {
 		if !strings.HasPrefix(got[i], want) {
 			t.Errorf("%q, want %s", got[i], want)
 		}

@@ -69,7 +69,7 @@ func New(cfg Config, o Options) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Worker{Herder: herder.New(o.Log.With(levels.Key, "worker.herder")), cfg: cfg, opts: o, log: o.Log.With(levels.Key, "worker"), registry: reg, clients: clients, providers: prov, status: "starting"}, nil
+	return &Worker{Herder: herder.New(o.Log.With(levels.Key, "worker.herder")), cfg: cfg, opts: o, log: o.Log.With(levels.Key, "worker"), registry: reg, clients: clients, providers: prov, status: "connecting to the broker at " + fmt.Sprint(cfg.Bootstrap)}, nil
 }
 
 // Run opens the topics, joins the group and works until ctx ends; then it leaves the group, stops every task within its
@@ -190,7 +190,6 @@ func (w *Worker) open(ctx context.Context) (*stores, error) {
 		s.close()
 		return nil, err
 	}
-	w.at("connecting to the broker at " + fmt.Sprint(w.cfg.Bootstrap))
 	if s.clusterID, err = w.clusterID(ctx, adm); err != nil {
 		s.close()
 		return nil, err

@@ -3,6 +3,7 @@ package group
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -28,6 +29,7 @@ func (m *Member) lead(ctx context.Context, join *kmsg.JoinGroupResponse) ([]kmsg
 		current[j.MemberID], urls[j.MemberID] = meta.Current, meta.URL
 		highest, stable = max(highest, meta.ConfigOffset), min(stable, meta.ConfigOffset)
 	}
+	m.warnOfClash(urls)
 	if m.cfg.View.Offset() < highest {
 		if err := m.cfg.View.ReadToEnd(ctx); err != nil {
 			return nil, err
@@ -63,6 +65,23 @@ func (m *Member) lead(ctx context.Context, join *kmsg.JoinGroupResponse) ([]kmsg
 		out = append(out, ga)
 	}
 	return out, nil
+}
+
+// warnOfClash tells of workers with one address: calls for one of them reach the other, and nobody can tell who runs what.
+func (m *Member) warnOfClash(urls map[string]string) {
+	at := map[string][]string{}
+	for id, url := range urls {
+		at[url] = append(at[url], id)
+	}
+	maps.DeleteFunc(at, func(_ string, ids []string) bool { return len(ids) < 2 })
+	for url, ids := range at {
+		slices.Sort(ids)
+		if !slices.Equal(ids, m.clashes[url]) {
+			m.log.Warn("workers of this group are advertised at the same address, so calls for one of them reach another: "+
+				"give each its own rest.advertised.host.name and rest.advertised.port", "url", url, "members", ids)
+		}
+	}
+	m.clashes = at
 }
 
 // keep says which units that nobody runs belong to somebody: to a member that ran them last and has come back, or, for the

@@ -81,6 +81,7 @@ type Member struct {
 	running    []assign.Unit          // in the order they came
 	owners     map[assign.Unit]string // of the round this member leads
 	given      map[assign.Unit]bool   // what that round took away, to be given to somebody else
+	clashes    map[string][]string    // members with one advertised URL, that the log was told of
 	delayUntil time.Time              // until when the work of one that crashed is kept for it; zero: none is
 }
 

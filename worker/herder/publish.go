@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"maps"
 	"net/http"
 	"time"
@@ -61,7 +62,11 @@ func (h *Herder) publishDue(name string) {
 		err := h.publish(ctx, name, s.tasks)
 		cancel()
 		if err != nil && h.runCtx.Err() == nil {
-			h.Log.Error("publishing the tasks of a connector failed, trying again", "connector", name, "error", err, "in", s.again)
+			level := slog.LevelError
+			if deleted(err) {
+				level = slog.LevelDebug // this node will read so, too
+			}
+			h.Log.Log(ctx, level, "publishing the tasks of a connector failed, trying again", "connector", name, "error", err, "in", s.again)
 			select {
 			case <-time.After(s.again):
 			case <-h.runCtx.Done():
@@ -96,6 +101,12 @@ func (h *Herder) publish(ctx context.Context, name string, tasks []map[string]st
 		return err
 	}
 	return h.Configs.ReadToEnd(ctx) // what was written is in the view before anybody compares
+}
+
+// deleted tells that the leader does not know the connector any more.
+func deleted(err error) bool {
+	var answer *api.Error
+	return errors.As(err, &answer) && answer.ErrorCode == http.StatusNotFound
 }
 
 var errNoKey = errors.New("the group's session key has not been read yet")

@@ -123,6 +123,9 @@ func TestTasksArePublishedAgain(t *testing.T) {
 	}
 	h.post(func() { h.publishDue("mine") })
 	published()
+	if err := h.writeTasks(ctx, "gone", []map[string]string{{"n": "0"}}); !deleted(err) {
+		t.Errorf("tasks of a connector that is not there: %v", err)
+	}
 }
 
 // TestWritesAreRefusedOutsideTheGroup: a node that lost its place does not wait for a cluster that does not answer.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"go.uber.org/goleak"
@@ -86,6 +87,26 @@ func TestAnUncompactedTopicIsRefused(t *testing.T) {
 	_, err = Open(ctx, cl, Spec{Topic: kafka.TopicSpec{Name: "tab", Partitions: 1, Replication: 1}, Apply: func(*kgo.Record) {}}, slog.Default())
 	if err == nil || !strings.Contains(err.Error(), "cleanup.policy=delete") {
 		t.Fatalf("got %v, want a refusal that names the policy", err)
+	}
+}
+
+// TestPartitionsThatMustBe: a topic that is there with other partitions than its table can live with is refused, with both numbers.
+func TestPartitionsThatMustBe(t *testing.T) {
+	cl := cluster(t, kfake.SeedTopics(3, "tab"))
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	adm, err := cl.Admin("test", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer adm.Close()
+	compact := "compact"
+	if _, err := adm.AlterTopicConfigs(ctx, []kadm.AlterConfig{{Name: "cleanup.policy", Value: &compact}}, "tab"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(ctx, cl, Spec{Topic: kafka.TopicSpec{Name: "tab", Partitions: 1, Replication: 1}, MustHave: true, Apply: func(*kgo.Record) {}}, slog.Default())
+	if err == nil || !strings.Contains(err.Error(), "topic tab has 3 partitions but must have exactly 1") {
+		t.Fatalf("got %v, want a refusal that names the partitions", err)
 	}
 }
 
