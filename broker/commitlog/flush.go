@@ -81,6 +81,11 @@ func (l *Log) write(r *Round) error {
 	l.m.sync.Observe(time.Since(began).Seconds())
 	l.m.rounds.Inc()
 	l.m.bytes.Add(float64(r.End - r.Start))
+	for i := range r.Frames {
+		if p := &r.Frames[i]; p.Kind == KindData {
+			r.seg.check(p.Position, len(p.Payload))
+		}
+	}
 	l.synced.Store(r.End)
 	l.durable.Store(r.End) // X7: on one node durable is synced
 	l.hooks.Synced(r)

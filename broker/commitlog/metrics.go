@@ -5,7 +5,7 @@ import "github.com/prometheus/client_golang/prometheus"
 type metrics struct {
 	bytes, rounds, rolls        prometheus.Counter
 	removed                     prometheus.Counter
-	tailReads, diskReads        prometheus.Counter
+	tailReads, diskReads, sent  prometheus.Counter
 	corrupt, skipped, spaceFail prometheus.Counter
 	segments, failed            prometheus.Gauge
 	sync                        prometheus.Histogram
@@ -29,6 +29,7 @@ func newMetrics(reg prometheus.Registerer, store byte) *metrics {
 		removed:   counter("segments_removed_total", "Segment files removed because nothing in them was needed any more."),
 		tailReads: counter("memory_reads_total", "Batches read from the log's end in memory."),
 		diskReads: counter("disk_reads_total", "Batches read from segment files."),
+		sent:      counter("sent_batches_total", "Batches found checked in the page cache, to be sent from there."),
 		corrupt:   counter("corrupt_reads_total", "Batches that did not match their checksum when read."),
 		skipped:   counter("skipped_frames_total", "Frames of unknown skippable kinds passed over at start."),
 		spaceFail: counter("space_failures_total", "Attempts to make a segment that failed for want of space or permission; penstock_store_refusing says which."),
@@ -40,7 +41,7 @@ func newMetrics(reg prometheus.Registerer, store byte) *metrics {
 		}),
 	}
 	if reg != nil {
-		reg.MustRegister(m.bytes, m.rounds, m.rolls, m.removed, m.tailReads, m.diskReads, m.corrupt, m.skipped, m.spaceFail, m.segments, m.failed, m.sync)
+		reg.MustRegister(m.bytes, m.rounds, m.rolls, m.removed, m.tailReads, m.diskReads, m.sent, m.corrupt, m.skipped, m.spaceFail, m.segments, m.failed, m.sync)
 	}
 	return m
 }

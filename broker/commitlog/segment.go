@@ -88,7 +88,10 @@ type segment struct {
 
 	mu   sync.Mutex
 	f    disk.File
-	gone bool // removed: who found it before must look its batch up again
+	late disk.File // closed, but for the Ranges
+	gone bool      // removed: who found it before must look its batch up again
+	refs int       // of f: Ranges not yet released
+	seen checked
 }
 
 func segPath(dir string, first int64) string {
@@ -121,9 +124,13 @@ func (s *segment) close() error {
 	if s.f == nil {
 		return nil
 	}
-	err := s.f.Close()
-	s.f = nil
-	return err
+	f := s.f
+	s.f, s.seen = nil, checked{}
+	if s.refs > 0 {
+		s.late = f // the last Range closes it
+		return nil
+	}
+	return f.Close()
 }
 
 // readAt fills b from a position of the log; what lies behind the file's end reads as zeros.

@@ -21,7 +21,7 @@ var noWait atomic.Bool
 func init() { noWait.Store(true) }
 
 func (f osFile) ReadAt(b []byte, off int64) (int, error) {
-	if len(b) < aheadFrom || !noWait.Load() {
+	if !noWait.Load() {
 		return f.File.ReadAt(b, off)
 	}
 	n, cached := f.readCached(b, off)
@@ -41,12 +41,38 @@ func (f osFile) readCached(b []byte, off int64) (n int, all bool) {
 	_ = rc.Control(func(fd uintptr) {
 		n, err = unix.Preadv2(int(fd), [][]byte{b}, off, unix.RWF_NOWAIT)
 		n = max(n, 0)
-		switch {
-		case errors.Is(err, syscall.EOPNOTSUPP):
+		if errors.Is(err, syscall.EOPNOTSUPP) {
 			noWait.Store(false)
-		case n < len(b):
+			return
+		}
+		if n == len(b) {
+			return
+		}
+		f.misses.Add(1)
+		if len(b) >= aheadFrom {
 			_ = unix.Fadvise(int(fd), off+int64(n), aheadBytes, unix.FADV_WILLNEED) // advice only
 		}
 	})
 	return n, n == len(b)
+}
+
+func (f osFile) Misses() uint64 { return f.misses.Load() }
+
+// Cached asks cachestat (Linux 6.5). Without it, or without reads that count as misses, the answer is always no.
+func (f osFile) Cached(off int64, n int) (all bool) {
+	if !noWait.Load() || !sends.Load() {
+		return false
+	}
+	rc, err := f.SyscallConn()
+	if err != nil {
+		return false
+	}
+	page := int64(unix.Getpagesize())
+	want := (off+int64(n)+page-1)/page - off/page
+	_ = rc.Control(func(fd uintptr) {
+		var st unix.Cachestat_t
+		err := unix.Cachestat(uint(fd), &unix.CachestatRange{Off: uint64(off), Len: uint64(n)}, &st, 0)
+		all = err == nil && st.Cache == uint64(want)
+	})
+	return all
 }

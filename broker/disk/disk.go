@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"path/filepath"
 	"syscall"
 )
@@ -42,6 +43,12 @@ type File interface {
 	// NextData gives the first position at or after off that may hold something other than zeros never written,
 	// and the file's size if there is none.
 	NextData(off int64) (int64, error)
+	// Cached tells whether n bytes at off stand in memory, so that reading them waits for no disk; false where nobody can know.
+	Cached(off int64, n int) bool
+	// Misses counts the reads that found their bytes not in memory.
+	Misses() uint64
+	// SendTo writes n bytes at off to a connection, without taking them through the process where that is possible.
+	SendTo(c *net.TCPConn, off int64, n int) error
 }
 
 // ErrLocked is wrapped by Lock's error when another process holds the lock.

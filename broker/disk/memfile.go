@@ -3,6 +3,7 @@ package disk
 import (
 	"io"
 	"io/fs"
+	"net"
 )
 
 type memFile struct {
@@ -161,6 +162,16 @@ func (f *memFile) NextData(off int64) (int64, error) {
 	}
 	return next, f.open("seek")
 }
+
+func (f *memFile) Cached(off int64, n int) bool {
+	f.m.mu.Lock()
+	defer f.m.mu.Unlock()
+	return f.open("read") == nil && off+int64(n) <= f.n.size
+}
+
+func (f *memFile) Misses() uint64 { return 0 }
+
+func (f *memFile) SendTo(c *net.TCPConn, off int64, n int) error { return copyTo(c, f, off, n) }
 
 func (f *memFile) Close() error {
 	f.m.mu.Lock()

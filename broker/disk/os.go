@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,7 +24,7 @@ func (OS) Open(name string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return osFile{f}, nil
+	return osFile{f, new(atomic.Uint64)}, nil
 }
 
 // Create implements FS.
@@ -32,7 +33,7 @@ func (OS) Create(name string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return osFile{f}, nil
+	return osFile{f, new(atomic.Uint64)}, nil
 }
 
 // Remove implements FS.
@@ -104,7 +105,10 @@ func (OS) Lock(name string) (io.Closer, error) {
 	return f, nil
 }
 
-type osFile struct{ *os.File }
+type osFile struct {
+	*os.File
+	misses *atomic.Uint64
+}
 
 func (f osFile) Size() (int64, error) {
 	st, err := f.Stat()

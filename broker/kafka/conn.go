@@ -24,11 +24,13 @@ type call struct {
 	session *Session
 	req     kmsg.Request
 	arrived time.Time
+	files   bool // the connection takes pieces of files
 }
 
 // answer is what a handler hands to its connection's writer.
 type answer struct {
 	resp    kmsg.Response // nil: nothing is answered (acks=0)
+	batches []spliced     // of a Fetch, in the order of its partitions: sent in place of their RecordBatches
 	wait    func()        // completes resp; called once, by the writer, in order
 	release func()        // gives memory back after the answer is written
 	hangUp  func() bool   // asked after wait: end the connection instead of answering
@@ -48,6 +50,7 @@ type conn struct {
 	nc      net.Conn
 	session *Session
 	limits  Limits
+	files   bool // nc is a socket, which files can be sent to
 	log     *slog.Logger
 
 	frames chan []byte   // reader to handler, no buffer: one frame is read ahead
@@ -61,7 +64,9 @@ type conn struct {
 const readsAtOnce = 2
 
 func newConn(s *Server, nc net.Conn, session *Session, limits Limits) *conn {
+	_, socket := nc.(*net.TCPConn)
 	return &conn{
+		files:   socket,
 		s:       s,
 		nc:      nc,
 		session: session,
@@ -204,7 +209,7 @@ func (c *conn) handle(ctx context.Context, frame []byte) bool {
 	if tooNew {
 		a.resp = versionsAnswer(0, errUnsupportedVersion)
 	} else {
-		a, err = c.call(k, &call{ctx: ctx, session: session, req: req, arrived: arrived})
+		a, err = c.call(k, &call{ctx: ctx, session: session, req: req, arrived: arrived, files: c.files})
 		if err != nil {
 			c.log.Error("ending a connection", "client", h.clientID, "request", kmsg.NameForKey(h.key), "version", h.version, "error", err)
 			c.bytes.Release(c.weight(len(frame)))
@@ -264,7 +269,7 @@ func (c *conn) write() {
 
 func (c *conn) send(d delivery) error {
 	buf := buffers.Get().(*[]byte)
-	g := encode((*buf)[:0], d.correlation, d.resp)
+	g := encode((*buf)[:0], d.correlation, d.resp, d.batches)
 	defer func() {
 		if cap(g.buf) <= keptBuffer {
 			*buf = g.buf[:0]

@@ -23,7 +23,8 @@ type fetching struct {
 	epochs  []int32                             // of cursors: the leader epoch the client believes in, -1 none
 	wrong   bool                                // some partition has an error, which is answered at once
 	budget  int
-	release func() // gives the answer's memory back
+	batches []spliced // of targets that have some
+	release func()    // gives the answer's memory back
 }
 
 // fetch answers batches. It parks until enough is readable, something is wrong, or the client's time is up; it never
@@ -46,7 +47,7 @@ func (s *Server) fetch(c *call) answer {
 	}
 	f.resolve()
 	f.park()
-	return answer{resp: f.resp, release: f.release}
+	return answer{resp: f.resp, batches: f.batches, release: f.release}
 }
 
 // refused checks what concerns the whole request.
@@ -115,6 +116,7 @@ func (f *fetching) resolve() {
 				Offset:    q.Partitions[j].FetchOffset,
 				MaxBytes:  int(q.Partitions[j].PartitionMaxBytes),
 				Committed: f.req.IsolationLevel == 1,
+				Files:     f.c.files,
 			})
 			f.targets = append(f.targets, at)
 			f.epochs = append(f.epochs, q.Partitions[j].CurrentLeaderEpoch)
@@ -201,31 +203,33 @@ func (f *fetching) park() {
 			}
 			return
 		}
-		n, bad := size(res)
-		f.s.answers.settle(reserved, n)
+		n, held, bad := size(res)
+		f.s.answers.settle(reserved, held)
 		// The limits of the request can be below its min bytes: then whatever fits is the answer.
 		if last || f.wrong || bad || n >= int(f.req.MinBytes) || enough && n > 0 || ctx.Err() != nil {
 			f.fill(res)
 			f.release = func() {
 				res.Release()
-				f.s.answers.settle(n, 0)
+				f.s.answers.settle(held, 0)
 			}
 			return
 		}
 		res.Release()
-		f.s.answers.settle(n, 0)
+		f.s.answers.settle(held, 0)
 		// An error here is the end of the time or a broken store; the read that follows tells which.
 		last = f.s.st.Wait(ctx, max(int(f.req.MinBytes), 1), f.cursors...) != nil
 		enough = true
 	}
 }
 
-func size(res *store.Result) (bytes int, bad bool) {
+// size is how many bytes of batches a result has, and how many of them are in memory.
+func size(res *store.Result) (bytes, held int, bad bool) {
 	for i := range res.Parts {
-		bytes += len(res.Parts[i].Batches)
+		n, h := res.Parts[i].Size()
+		bytes, held = bytes+n, held+h
 		bad = bad || res.Parts[i].Err != nil
 	}
-	return bytes, bad
+	return bytes, held, bad
 }
 
 func (f *fetching) fill(res *store.Result) {
@@ -241,6 +245,9 @@ func (f *fetching) fill(res *store.Result) {
 		at.HighWatermark, at.LastStableOffset, at.LogStartOffset = part.HighWatermark, part.LastStable, part.LogStart
 		if part.Batches != nil {
 			at.RecordBatches = part.Batches
+		}
+		if n, _ := part.Size(); part.Pieces != nil {
+			f.batches = append(f.batches, spliced{at, part.Pieces, n})
 		}
 		for _, a := range part.Aborted {
 			r := kmsg.NewFetchResponseTopicPartitionAbortedTransaction()

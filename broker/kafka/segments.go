@@ -7,6 +7,9 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/penstockio/penstock/broker/commitlog"
+	"github.com/penstockio/penstock/broker/store"
 )
 
 // spliceFrom is the size from which record batches are sent from where they stand instead of copied into the answer.
@@ -14,15 +17,24 @@ const spliceFrom = 16 << 10
 
 // segments is an encoded answer: buf with large pieces spliced in.
 type segments struct {
-	buf    []byte
-	pieces []piece
-	size   int // of all pieces
+	buf     []byte
+	batches []spliced // not yet encoded
+	pieces  []piece
+	size    int // of all pieces
 }
 
-// piece is bytes to be sent after the first at bytes of buf.
+// spliced are the batches of one partition that are not in its RecordBatches.
+type spliced struct {
+	of     *kmsg.FetchResponseTopicPartition
+	pieces []store.Piece
+	size   int
+}
+
+// piece is bytes, or without any a range of the log, to be sent after the first at bytes of buf.
 type piece struct {
-	at int
-	b  []byte
+	at   int
+	b    []byte
+	file *commitlog.Range
 }
 
 // bytes appends b, by reference if it is large. b must stay as it is until the answer is sent.
@@ -31,17 +43,17 @@ func (g *segments) bytes(b []byte) {
 		g.buf = append(g.buf, b...)
 		return
 	}
-	g.pieces = append(g.pieces, piece{len(g.buf), b})
+	g.pieces = append(g.pieces, piece{at: len(g.buf), b: b})
 	g.size += len(b)
 }
 
 // encode makes an answer with size and header in dst's memory.
-func encode(dst []byte, correlation int32, resp kmsg.Response) segments {
+func encode(dst []byte, correlation int32, resp kmsg.Response, batches []spliced) segments {
 	f, ok := resp.(*kmsg.FetchResponse)
 	if !ok {
 		return segments{buf: appendResponse(dst, correlation, resp)}
 	}
-	g := segments{buf: append(dst, 0, 0, 0, 0)}
+	g := segments{buf: append(dst, 0, 0, 0, 0), batches: batches}
 	g.buf = binary.BigEndian.AppendUint32(g.buf, uint32(correlation))
 	if f.IsFlexible() {
 		g.buf = append(g.buf, 0)
@@ -99,13 +111,34 @@ func (g *segments) partition(p *kmsg.FetchResponseTopicPartition, v int16, flexi
 	if v >= 11 {
 		g.buf = kbin.AppendInt32(g.buf, p.PreferredReadReplica)
 	}
-	if flexible {
-		g.buf = kbin.AppendUvarint(g.buf, uint32(len(p.RecordBatches)+1))
+	if len(g.batches) > 0 && g.batches[0].of == p {
+		g.length(g.batches[0].size, flexible)
+		g.splice(g.batches[0].pieces)
+		g.batches = g.batches[1:]
 	} else {
-		g.buf = kbin.AppendInt32(g.buf, int32(len(p.RecordBatches)))
+		g.length(len(p.RecordBatches), flexible)
+		g.bytes(p.RecordBatches)
 	}
-	g.bytes(p.RecordBatches)
 	g.tags(flexible)
+}
+
+func (g *segments) length(n int, flexible bool) {
+	if flexible {
+		g.buf = kbin.AppendUvarint(g.buf, uint32(n+1))
+	} else {
+		g.buf = kbin.AppendInt32(g.buf, int32(n))
+	}
+}
+
+func (g *segments) splice(pieces []store.Piece) {
+	for i := range pieces {
+		if p := &pieces[i]; p.Bytes != nil {
+			g.bytes(p.Bytes)
+		} else {
+			g.pieces = append(g.pieces, piece{at: len(g.buf), file: &p.Range})
+			g.size += p.Range.Size()
+		}
+	}
 }
 
 func (g *segments) count(n int, flexible bool) {
@@ -126,43 +159,82 @@ func (g *segments) tags(flexible bool) {
 // writeChunk is how much of an answer one write, and one write deadline, covers.
 const writeChunk = 256 << 10
 
-// send writes an answer, each chunk within a time of its own.
+// sending is an answer on its way out: every writeChunk bytes have a time of their own.
+type sending struct {
+	nc     net.Conn
+	within time.Duration
+	left   int // bytes that may still go before the next deadline
+}
+
+// send writes an answer.
 func (g *segments) send(nc net.Conn, within time.Duration) error {
+	out := sending{nc: nc, within: within}
 	from := 0
-	for _, p := range g.pieces {
+	for i := range g.pieces {
+		p := &g.pieces[i]
 		head := g.buf[from:p.at]
 		from = p.at
-		for rest := p.b; len(rest) > 0; {
-			n := min(len(rest), writeChunk)
-			if err := writeOut(nc, within, head, rest[:n]); err != nil {
-				return err
+		var err error
+		if p.file != nil {
+			if err = out.write(head, nil); err == nil {
+				err = out.file(p.file)
 			}
-			head, rest = nil, rest[n:]
+		} else {
+			err = out.write(head, p.b)
 		}
-	}
-	for rest := g.buf[from:]; len(rest) > 0; {
-		n := min(len(rest), writeChunk)
-		if err := writeOut(nc, within, rest[:n], nil); err != nil {
+		if err != nil {
 			return err
 		}
-		rest = rest[n:]
+	}
+	return out.write(g.buf[from:], nil)
+}
+
+// write sends a and b, the first piece of b together with a.
+func (s *sending) write(a, b []byte) error {
+	for len(a) > 0 || len(b) > 0 {
+		n := min(len(a), writeChunk)
+		m := min(len(b), writeChunk-n)
+		err := s.deadline(n + m)
+		if err != nil {
+			return err
+		}
+		switch {
+		case n > 0 && m > 0:
+			two := net.Buffers{a[:n], b[:m]}
+			_, err = two.WriteTo(s.nc)
+		case n > 0:
+			_, err = s.nc.Write(a[:n])
+		default:
+			_, err = s.nc.Write(b[:m])
+		}
+		if err != nil {
+			return err
+		}
+		a, b = a[n:], b[m:]
 	}
 	return nil
 }
 
-func writeOut(nc net.Conn, within time.Duration, a, b []byte) error {
-	if err := nc.SetWriteDeadline(time.Now().Add(within)); err != nil {
-		return err
+// file sends a range of the log; the connection is a socket if there are any.
+func (s *sending) file(r *commitlog.Range) error {
+	for at := 0; at < r.Size(); {
+		n := min(r.Size()-at, writeChunk)
+		if err := s.deadline(n); err != nil {
+			return err
+		}
+		if err := r.SendTo(s.nc.(*net.TCPConn), at, n); err != nil {
+			return err
+		}
+		at += n
 	}
-	var err error
-	switch {
-	case len(a) > 0 && len(b) > 0:
-		two := net.Buffers{a, b}
-		_, err = two.WriteTo(nc)
-	case len(a) > 0:
-		_, err = nc.Write(a)
-	default:
-		_, err = nc.Write(b)
+	return nil
+}
+
+// deadline begins a time when the last one's bytes are used up.
+func (s *sending) deadline(n int) error {
+	if s.left -= n; s.left >= 0 {
+		return nil
 	}
-	return err
+	s.left = writeChunk - n
+	return s.nc.SetWriteDeadline(time.Now().Add(s.within))
 }

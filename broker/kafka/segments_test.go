@@ -28,7 +28,7 @@ func TestFetchIsEncodedAsKmsgDoes(t *testing.T) {
 			resp.Topics = append(resp.Topics, tp)
 		}
 		want := appendResponse(nil, 42, resp)
-		g := encode(nil, 42, resp)
+		g := encode(nil, 42, resp, nil)
 		if len(g.pieces) != 2 {
 			t.Fatalf("%d pieces were spliced", len(g.pieces))
 		}

@@ -49,6 +49,7 @@ type Cursor struct {
 	Offset    int64
 	MaxBytes  int
 	Committed bool
+	Files     bool // the reader can send batches from their files (Part.Pieces)
 	Class     Reader
 }
 
@@ -80,12 +81,38 @@ type Span struct {
 	From, To int64
 }
 
-// Part is the answer to one Cursor. Batches holds whole record batches end to end with base offsets and epochs set.
+// Part is the answer to one Cursor. Batches holds whole record batches end to end with base offsets and epochs set. If some
+// are to be sent from their files, as the cursor allowed, Pieces holds all of them in order and Batches is nil.
 type Part struct {
 	Head
 	Batches []byte
+	Pieces  []Piece
 	Aborted []Aborted
 	Err     error // ErrNoQueue, *OffsetError (below the start or past the end), *commitlog.CorruptError
+}
+
+// Size is how many bytes of batches the part has, and Held how many of them are in memory.
+func (p *Part) Size() (size, held int) {
+	size, held = len(p.Batches), len(p.Batches)
+	for i := range p.Pieces {
+		size += p.Pieces[i].Size()
+		held += len(p.Pieces[i].Bytes)
+	}
+	return size, held
+}
+
+// Piece is record batches in memory, or where there are no Bytes, one in its file.
+type Piece struct {
+	Bytes []byte
+	Range commitlog.Range
+}
+
+// Size is that of the piece in bytes.
+func (p *Piece) Size() int {
+	if p.Bytes != nil {
+		return len(p.Bytes)
+	}
+	return p.Range.Size()
 }
 
 // Aborted is one aborted transaction that overlaps a Part.

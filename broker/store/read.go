@@ -22,6 +22,62 @@ var results = buffer.NewPool(16 << 20)
 // lead stands before the first batch of a result: there the log reads the batch's frame header to.
 var lead [commitlog.HeaderSize]byte
 
+// reading is one Read under way.
+type reading struct {
+	s      *Store
+	sc     scan
+	buf    []byte // lead, and the batches that are in memory
+	files  int    // bytes of batches that stay in their files
+	first  int    // where the present cursor's part of placed begins
+	placed []placed
+}
+
+// placed is a stretch of buf, or without one a batch in its file.
+type placed struct {
+	from, to int
+	file     commitlog.Range
+}
+
+func (p *placed) inFile() bool { return p.to == 0 }
+
+// size is how much was read.
+func (r *reading) size() int { return len(r.buf) - len(lead) + r.files }
+
+// back forgets what was read since there were n bytes in buf and k places.
+func (r *reading) back(n, k int) {
+	for i := range r.placed[k:] {
+		if p := &r.placed[k+i]; p.inFile() {
+			r.files -= p.file.Size()
+			p.file.Release()
+		}
+	}
+	r.buf, r.placed = r.buf[:n], r.placed[:k]
+}
+
+func (r *reading) release() {
+	r.back(0, 0)
+	results.Give(r.buf)
+}
+
+// fillIn gives a part what was placed for it.
+func (r *reading) fillIn(p *Part, placed []placed) {
+	if len(placed) == 0 {
+		return
+	}
+	if len(placed) == 1 && !placed[0].inFile() {
+		p.Batches = r.buf[placed[0].from:placed[0].to:placed[0].to]
+		return
+	}
+	p.Pieces = make([]Piece, len(placed))
+	for i := range placed {
+		if at := &placed[i]; at.inFile() {
+			p.Pieces[i].Range = at.file
+		} else {
+			p.Pieces[i].Bytes = r.buf[at.from:at.to:at.to]
+		}
+	}
+}
+
 // Read implements API. Cursors are served in order; the first batch found is returned even if it is larger than the
 // limits, so that readers cannot get stuck (KIP-74).
 func (s *Store) Read(ctx context.Context, budget int, at ...Cursor) (*Result, error) {
@@ -30,45 +86,43 @@ func (s *Store) Read(ctx context.Context, budget int, at ...Cursor) (*Result, er
 		return nil, err
 	}
 	res := &Result{Parts: make([]Part, len(at))}
-	type span struct{ from, to int }
-	spans := make([]span, len(at))
 	for i, c := range at { // all ends before the index is looked at: it holds at least that much
 		res.Parts[i] = s.begin(c)
 	}
-	buf := append(results.Take(smallBuffer), lead[:]...)
-	var sc scan
-	defer sc.release()
+	ends := make([]int, len(at)) // where each cursor's part of placed ends
+	r := &reading{s: s, buf: append(results.Take(smallBuffer), lead[:]...)}
+	defer r.sc.release()
 	for i, c := range at {
 		p := &res.Parts[i]
-		spans[i] = span{len(buf), len(buf)}
+		r.first, ends[i] = len(r.placed), len(r.placed)
 		limit := p.HighWatermark
 		if c.Committed {
 			limit = p.LastStable
 		}
-		if p.Err != nil || c.Offset >= limit {
+		if p.Err != nil || c.Offset >= limit || r.size() > 0 && r.size() >= budget {
 			continue
 		}
-		if err := ctx.Err(); err != nil {
-			break // what was read so far is an answer
-		}
-		if len(buf)-len(lead) >= budget && len(buf) > len(lead) {
-			continue
+		if ctx.Err() != nil {
+			continue // what was read so far is an answer
 		}
 		var end int64
-		buf, end, p.Err = s.fill(&sc, buf, c, limit, budget+len(lead))
-		spans[i].to = len(buf)
+		n := len(r.buf)
+		end, p.Err = r.fill(c, limit, budget)
 		if c.Committed && end > c.Offset {
 			if p.Aborted, err = s.aborted(c.Queue, c.Offset, end); err != nil {
-				p.Err, spans[i].to = err, spans[i].from
-				buf = buf[:spans[i].from]
+				p.Err = err
+				r.back(n, r.first)
 			}
 		}
+		ends[i] = len(r.placed)
 	}
-	for i := range spans {
-		res.Parts[i].Batches = buf[spans[i].from:spans[i].to:spans[i].to]
+	from := 0
+	for i, to := range ends { // buf moves no more
+		r.fillIn(&res.Parts[i], r.placed[from:to])
+		from = to
 	}
-	s.m.readBytes.Add(float64(len(buf) - len(lead)))
-	res.release = func() { results.Give(buf) }
+	s.m.readBytes.Add(float64(r.size()))
+	res.release = r.release
 	return res, nil
 }
 
@@ -100,36 +154,24 @@ func (s *Store) aborted(q queue.ID, from, to int64) ([]Aborted, error) {
 // goneTries bounds how often a reader looks up again what was moved while it read.
 const goneTries = 5
 
-// fill appends batches of one cursor to buf and tells where they end, -1 without one.
-func (s *Store) fill(sc *scan, buf []byte, c Cursor, limit int64, budget int) ([]byte, int64, error) {
-	start, from, end := len(buf), c.Offset, int64(-1)
+// fill adds batches of one cursor and tells where they end, -1 without one.
+func (r *reading) fill(c Cursor, limit int64, budget int) (int64, error) {
+	s, sc, start, from, end := r.s, &r.sc, r.size(), c.Offset, int64(-1)
 	ok, err := sc.seek(s.db, c.Queue, from)
 	for tries := 0; ok && err == nil; {
 		e := &sc.e
-		if e.Last >= limit || len(buf) > len(lead) && (len(buf)+e.Size > budget || len(buf)-start+e.Size > c.MaxBytes) {
+		if e.Last >= limit || r.size() > 0 && (r.size()+e.Size > budget || r.size()-start+e.Size > c.MaxBytes) {
 			break
 		}
-		n := len(buf)
-		if need := n + commitlog.HeaderSize + e.Size; need > cap(buf) {
-			buf = enlarge(buf, need, budget)
-		}
-		buf, err = s.readBatch(buf, c.Queue, e)
+		var got bool
+		got, err = r.add(c, e, budget)
 		if errors.Is(err, commitlog.ErrGone) && tries < goneTries { // it was moved after it was looked up
 			tries++
 			sc.release()
 			ok, err = sc.seek(s.db, c.Queue, from)
 			continue
 		}
-		switch {
-		case err != nil:
-			buf = buf[:n]
-		case !holds(buf[n:], e, c.Offset):
-			buf = buf[:n]
-		default:
-			if err = s.address(buf[n:], c.Queue, e); err != nil {
-				buf = buf[:n]
-				break
-			}
+		if got {
 			end = e.Last + 1
 			s.m.readBatches.Inc()
 		}
@@ -142,10 +184,39 @@ func (s *Store) fill(sc *scan, buf []byte, c Cursor, limit int64, budget int) ([
 		err = &commitlog.CorruptError{File: s.dir, Position: sc.e.Position, Reason: "no segment holds it"}
 	}
 	s.damaged(err, &sc.e)
-	if err != nil && len(buf) > start {
-		return buf, end, nil // the reader gets what is whole, and the error with its next call
+	if err != nil && r.size() > start {
+		return end, nil // the reader gets what is whole, and the error with its next call
 	}
-	return buf, end, err
+	return end, err
+}
+
+// add takes one batch, unless it holds nothing for the cursor.
+func (r *reading) add(c Cursor, e *index.Entry, budget int) (bool, error) {
+	if c.Files && e.Store == index.StoreMain && int64(e.Count) == e.Last-e.Base+1 {
+		if f, ok := r.s.log.Range(e.Position, e.Size); ok {
+			r.placed = append(r.placed, placed{file: f})
+			r.files += e.Size
+			return true, nil
+		}
+	}
+	n := len(r.buf)
+	if need := n + commitlog.HeaderSize + e.Size; need > cap(r.buf) {
+		r.buf = enlarge(r.buf, need, budget)
+	}
+	buf, err := r.s.readBatch(r.buf, c.Queue, e)
+	if err != nil || !holds(buf[n:], e, c.Offset) {
+		return false, err
+	}
+	if err := r.s.address(buf[n:], c.Queue, e); err != nil {
+		return false, err
+	}
+	r.buf = buf
+	if k := len(r.placed) - 1; k >= r.first && !r.placed[k].inFile() {
+		r.placed[k].to = len(buf)
+	} else {
+		r.placed = append(r.placed, placed{from: n, to: len(buf)})
+	}
+	return true, nil
 }
 
 // readBatch appends a batch from wherever it stands.
