@@ -13,7 +13,7 @@ const rangeFrom = 32 << 10
 
 // checked remembers of a segment which large batches, as they stand in the page cache, are known to be whole: they were
 // written from memory, or read and verified, since the segment was opened. What comes from the disk is not: as soon as any
-// read of the segment had to wait for the disk, nothing of it counts as checked any more.
+// read of the segment had to wait for the disk, nothing of it counts as checked any more; nor when the scrubber found damage.
 //
 // Of frames that hold a batch of rangeFrom bytes only one can begin in each rangeFrom bytes of the log. So one bit for each
 // tells them apart.
@@ -50,6 +50,13 @@ func (s *segment) check(pos int64, size int) {
 	if s.f != nil {
 		s.seen.add(s.f, pos-s.first, s.capacity)
 	}
+}
+
+// uncheck makes every batch be looked at again.
+func (s *segment) uncheck() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = checked{}
 }
 
 // hold gives the file if the frame at pos is known to be whole, and keeps it open until drop.

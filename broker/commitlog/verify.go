@@ -74,6 +74,9 @@ func (l *Log) VerifySegment(first int64, pace func(n int) error) (Report, error)
 	if errors.Is(err, ErrGone) {
 		return Report{}, nil
 	}
+	if len(r.Damage) > 0 {
+		s.uncheck()
+	}
 	return r, err
 }
 

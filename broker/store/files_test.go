@@ -126,40 +126,49 @@ func receive(t *testing.T, near *net.TCPConn, far net.Conn, p *Piece) []byte {
 	return got
 }
 
-// TestDamageOnDiskIsFound: batches that were written, and so may be sent as they are, are looked at again once they come from
-// the disk: one that was damaged there is answered as such, and those before it whole.
-func TestDamageOnDiskIsFound(t *testing.T) {
-	dir := t.TempDir()
-	s := start(t, dir, Options{TailBytes: 1 << 20})
-	open(t, s, forever, 1)
-	for i := range 200 {
-		put(t, s, 1, one(t, int64(i), string(bytes.Repeat([]byte{byte(i)}, 60_000))))
-	}
-	f, err := os.OpenFile(filepath.Join(dir, "log", fmt.Sprintf("%020d.log", 0)), os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	content, err := io.ReadAll(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := bytes.Index(content, bytes.Repeat([]byte{50}, 1000))
-	if _, err := f.WriteAt([]byte{51}, int64(at)+20_000); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(f.Sync(), unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)); err != nil {
-		t.Fatal(err)
-	}
-	for i := range int64(60) {
-		res, err := s.Read(context.Background(), 1<<20, Cursor{Queue: 1, Offset: i, MaxBytes: 1, Files: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var bad *commitlog.CorruptError
-		if p := &res.Parts[0]; errors.As(p.Err, &bad) != (i == 50) || p.Err == nil && len(p.Batches)+len(p.Pieces) == 0 {
-			t.Fatalf("offset %d: %v, %d bytes and %d pieces", i, p.Err, len(p.Batches), len(p.Pieces))
-		}
-		res.Release()
+// TestDamageIsFoundAgain: batches that were written, and so may be sent as they are, are looked at again once they come from
+// the disk, or once the scrubber has found damage: the one that was damaged is answered as such, the others are served.
+func TestDamageIsFoundAgain(t *testing.T) {
+	for name, find := range map[string]func(s *Store, f *os.File) error{
+		"read from the disk": func(_ *Store, f *os.File) error {
+			return errors.Join(f.Sync(), unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED))
+		},
+		"scrubbed": func(s *Store, _ *os.File) error { return s.Scrub(context.Background()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := start(t, dir, Options{SegmentBytes: 8 << 20, MaxMessageBytes: 1 << 20, TailBytes: 1 << 20, ScrubBytes: -1})
+			open(t, s, forever, 1)
+			for i := range 250 {
+				put(t, s, 1, one(t, int64(i), string(bytes.Repeat([]byte{byte(i)}, 60_000))))
+			}
+			f, err := os.OpenFile(filepath.Join(dir, "log", fmt.Sprintf("%020d.log", 0)), os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			content, err := io.ReadAll(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := bytes.Index(content, bytes.Repeat([]byte{50}, 1000))
+			if _, err := f.WriteAt([]byte{51}, int64(at)+20_000); err != nil {
+				t.Fatal(err)
+			}
+			if err := find(s, f); err != nil {
+				t.Fatal(err)
+			}
+			for i := range int64(60) {
+				res, err := s.Read(context.Background(), 1<<20, Cursor{Queue: 1, Offset: i, MaxBytes: 1, Files: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var bad *commitlog.CorruptError
+				if p := &res.Parts[0]; errors.As(p.Err, &bad) != (i == 50) || p.Err == nil && len(p.Batches)+len(p.Pieces) == 0 {
+					t.Fatalf("offset %d: %v, %d bytes and %d pieces", i, p.Err, len(p.Batches), len(p.Pieces))
+				}
+				res.Release()
+			}
+		})
 	}
 }
