@@ -39,7 +39,7 @@ func TestProduceAndConsumeEveryCodec(t *testing.T) {
 						}
 					})
 				}
-				if err := cl.Flush(within(t, 20*time.Second)); err != nil {
+				if err := cl.Flush(within(t, time.Minute)); err != nil {
 					t.Fatal(err)
 				}
 				for i, r := range consume(t, b, topic, n, read...) {

@@ -55,7 +55,7 @@ func childBroker() bool {
 	}
 	fmt.Println("ready", b.Addr())
 	_, _ = io.Copy(io.Discard, os.Stdin)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := b.Close(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, err)

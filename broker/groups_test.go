@@ -17,7 +17,7 @@ import (
 // waitFor polls until ok or the test's patience ends.
 func waitFor(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	waitLong(t, 20*time.Second, what, ok)
+	waitLong(t, time.Minute, what, ok)
 }
 
 func waitLong(t testing.TB, patience time.Duration, what string, ok func() bool) {
@@ -100,7 +100,7 @@ func produceN(t testing.TB, b *Broker, topic string, from, to int, opts ...kgo.O
 	for i := from; i < to; i++ {
 		rs = append(rs, &kgo.Record{Topic: topic, Key: fmt.Appendf(nil, "%d", i), Value: fmt.Appendf(nil, "v%d", i)})
 	}
-	if err := cl.ProduceSync(within(t, 20*time.Second), rs...).FirstErr(); err != nil {
+	if err := cl.ProduceSync(within(t, time.Minute), rs...).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -59,7 +59,7 @@ func startFor(t testing.TB, dir string, settings map[string]string, auth kafka.A
 
 func stop(t testing.TB, b *Broker) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := b.Close(ctx); err != nil {
 		t.Error(err)

@@ -38,7 +38,7 @@ func (r *raw) frame(req kmsg.Request) []byte {
 }
 
 func (r *raw) write(b []byte) error {
-	_ = r.nc.SetDeadline(time.Now().Add(cmp.Or(r.patience, 10*time.Second)))
+	_ = r.nc.SetDeadline(time.Now().Add(cmp.Or(r.patience, 30*time.Second)))
 	_, err := r.nc.Write(b)
 	return err
 }

@@ -127,7 +127,7 @@ func (s *stage) last(task int) Status {
 
 func (s *stage) until(what string, ok func() bool) {
 	s.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for !ok() {
 		if time.Now().After(deadline) {
 			s.mu.Lock()
@@ -151,7 +151,7 @@ func (s *stage) lines(n int) []string {
 		s.t.Fatal(err)
 	}
 	defer cl.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var out []string
 	for len(out) < n {

@@ -52,7 +52,7 @@ func TestAppendReadRestart(t *testing.T) {
 func TestWaitWakesOnAppend(t *testing.T) {
 	s := start(t, "/data", memOptions(disk.NewMem(), vfs.NewMem()))
 	open(t, s, forever, 1)
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	woke := make(chan error, 1)
 	b := one(t, 1, "hello")

@@ -43,7 +43,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 }
 
 func TestDescribeValidateTasks(t *testing.T) {
-	ctx := within(t, 20*time.Second)
+	ctx := within(t, time.Minute)
 	p := start(t)
 	d, err := p.Describe(ctx)
 	if err != nil {

@@ -315,7 +315,7 @@ func TestServerThatIsAwayIsWaitedFor(t *testing.T) {
 	go func() {
 		done <- r.Write(context.Background(), r.records(t, rec{key: text("a"), value: jsonValue(`{"n":1}`)}))
 	}()
-	testenv.Eventually(t, 10*time.Second, "the task says what it waits for", func() bool { return strings.Contains(r.host.waits(), addr) })
+	testenv.Eventually(t, time.Minute, "the task says what it waits for", func() bool { return strings.Contains(r.host.waits(), addr) })
 	contains(t, r.host.waits(), "cannot be reached", "refused")
 	if l, err = net.Listen("tcp", addr); err != nil {
 		t.Fatal(err)
@@ -360,7 +360,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			}
 		}
 	}()
-	testenv.Eventually(t, 10*time.Second, "the budget is used", func() bool { _, b := r.budget.held(); return b > 900_000 })
+	testenv.Eventually(t, time.Minute, "the budget is used", func() bool { _, b := r.budget.held(); return b > 900_000 })
 	if n, b := r.budget.held(); b > 1<<20 {
 		t.Fatalf("%d records of %d bytes held", n, b)
 	}
@@ -382,7 +382,7 @@ func TestOverloadLowersRequestsAtOnce(t *testing.T) {
 	for i := range 40 {
 		r.write(t, rec{key: text(fmt.Sprint(i)), value: jsonValue(`{}`)})
 	}
-	testenv.Eventually(t, 10*time.Second, "the limit falls", func() bool { return r.limit.current() == 1 || f.requests() > 12 })
+	testenv.Eventually(t, time.Minute, "the limit falls", func() bool { return r.limit.current() == 1 || f.requests() > 12 })
 	r.flush(t)
 	for i := range 400 {
 		r.write(t, rec{key: text(fmt.Sprint(i)), value: jsonValue(`{}`)})
@@ -409,11 +409,11 @@ func TestRevokedRecordsAreNotSent(t *testing.T) {
 	f := newFake(t, until(1<<30, fault{status: 503}))
 	r := newRun(t, "x", f.URL, nil)
 	r.write(t, rec{key: text("a"), value: jsonValue(`{"n":1}`)})
-	testenv.Eventually(t, 10*time.Second, "a request is refused", func() bool { return f.requests() > 0 })
+	testenv.Eventually(t, time.Minute, "a request is refused", func() bool { return f.requests() > 0 })
 	if err := r.Revoked(t.Context(), []connectapi.TopicPartition{r.tp()}, true); err != nil {
 		t.Fatal(err)
 	}
-	testenv.Eventually(t, 10*time.Second, "the record is dropped", func() bool { _, idle, _ := r.track.state(); return idle })
+	testenv.Eventually(t, time.Minute, "the record is dropped", func() bool { _, idle, _ := r.track.state(); return idle })
 	if o, err := r.Commit(t.Context(), false); err != nil || len(o) != 0 {
 		t.Fatalf("offsets %v, %v", o, err)
 	}

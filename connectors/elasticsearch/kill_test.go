@@ -177,7 +177,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 					break
 				}
 			}
-			testenv.Eventually(t, 10*time.Second, "a request", func() bool { return f.requests() > 0 })
+			testenv.Eventually(t, time.Minute, "a request", func() bool { return f.requests() > 0 })
 			r.close()
 			f.Close()
 			goleak.VerifyNone(t, before)

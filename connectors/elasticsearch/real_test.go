@@ -151,7 +151,7 @@ func TestBlocksAreWaitedFor(t *testing.T) {
 			}
 			setBlock("true")
 			r.write(t, rec{key: text("a"), value: jsonValue(`{"n":2}`)}, rec{key: text("gone")})
-			testenv.Eventually(t, 20*time.Second, "the task says that the index is blocked", func() bool {
+			testenv.Eventually(t, time.Minute, "the task says that the index is blocked", func() bool {
 				return strings.Contains(r.host.waits(), "cluster_block_exception") && strings.Contains(r.host.waits(), ix)
 			})
 			if o, err := r.Commit(t.Context(), false); err != nil || o[r.tp()] != 2 {
@@ -176,7 +176,7 @@ func TestClosedIndexIsWaitedFor(t *testing.T) {
 	r.flush(t)
 	do(t, es, "POST", "/"+ix+"/_close", "", 200)
 	r.write(t, rec{key: text("a"), value: jsonValue(`{"n":2}`)})
-	testenv.Eventually(t, 20*time.Second, "the task says that the index is closed", func() bool { return strings.Contains(r.host.waits(), "index_closed_exception") })
+	testenv.Eventually(t, time.Minute, "the task says that the index is closed", func() bool { return strings.Contains(r.host.waits(), "index_closed_exception") })
 	do(t, es, "POST", "/"+ix+"/_open", "", 200)
 	r.flush(t)
 	if docs := documents(t, es, ix); docs["a"]["n"] != 2.0 {
@@ -216,7 +216,7 @@ func TestCircuitBreakerIsWaitedFor(t *testing.T) {
 	for i := range 100 {
 		r.write(t, rec{key: text(fmt.Sprint(i)), value: jsonValue(`{"v":%q}`, strings.Repeat("x", 100))})
 	}
-	testenv.Eventually(t, 20*time.Second, "the task says that memory is short", func() bool { return strings.Contains(r.host.waits(), "circuit_breaking_exception") })
+	testenv.Eventually(t, time.Minute, "the task says that memory is short", func() bool { return strings.Contains(r.host.waits(), "circuit_breaking_exception") })
 	set("null")
 	r.flush(t)
 	if n := len(documents(t, es, ix)); n != 101 {

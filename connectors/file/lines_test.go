@@ -25,7 +25,7 @@ type reader struct {
 
 func open(t *testing.T, path string, at []connectapi.Position, config ...string) *reader {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	p := plugintest.Start(t, host.Options{Path: plugintest.Build(t, "connectors/file/plugin")})
 	c := map[string]string{"file": path, "topic": "lines"}
@@ -43,7 +43,7 @@ func open(t *testing.T, path string, at []connectapi.Position, config ...string)
 // lines returns the next n lines.
 func (r *reader) lines(t *testing.T, n int) []string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var out []string
 	for len(out) < n {
@@ -155,7 +155,7 @@ func TestLineAboveItsLimit(t *testing.T) {
 	appendTo(t, path, "short\n"+strings.Repeat("x", 200_000)+"\n")
 	r := open(t, path, nil, "line.max.bytes", "100000", "batch.size", "1")
 	same(t, r.lines(t, 1), "short")
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	_, err := r.s.Recv(ctx)
 	if connectapi.KindOf(err) != connectapi.Data || !strings.Contains(err.Error(), "byte 6 is longer than line.max.bytes=100000") {
@@ -204,7 +204,7 @@ func TestTruncatedWhileStopped(t *testing.T) {
 }
 
 func TestAlterChecksOffsets(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	p := plugintest.Start(t, host.Options{Path: plugintest.Build(t, "connectors/file/plugin")})
 	config := map[string]string{"file": "/f", "topic": "t"}
@@ -240,7 +240,7 @@ func TestAlterChecksOffsets(t *testing.T) {
 }
 
 func TestSinkEndsATornLine(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	path := filepath.Join(t.TempDir(), "out")
 	appendTo(t, path, "whole\nto")

@@ -27,7 +27,7 @@ type killRun struct {
 func (r *killRun) open() (*host.Process, *host.Sink) {
 	r.t.Helper()
 	p := plugintest.Start(r.t, host.Options{Path: r.binary})
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	s, err := p.OpenSink(ctx, host.SinkOptions{Connector: "lake", Config: r.config, RetryTimeout: 10 * time.Second})
 	if err != nil {
@@ -49,7 +49,7 @@ func (r *killRun) send(s *host.Sink, from, to int64) {
 			r.t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := s.Send(ctx, b, connectapi.Offsets{killPartition: to}); err != nil {
 		r.t.Fatal(err)
@@ -59,7 +59,7 @@ func (r *killRun) send(s *host.Sink, from, to int64) {
 // events takes what the plugin says until stop says so, or the process is gone.
 func (r *killRun) events(s *host.Sink, stop func(host.SinkEvent) bool) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for {
 		e, err := s.Recv(ctx)

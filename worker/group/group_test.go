@@ -118,7 +118,7 @@ func (w *worker) count() int { w.mu.Lock(); defer w.mu.Unlock(); return len(w.he
 
 func eventually(t *testing.T, what string, ok func() bool, ws ...*worker) {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(time.Minute)
 	for !ok() {
 		select {
 		case <-ws[0].change:

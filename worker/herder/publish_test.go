@@ -93,7 +93,7 @@ func TestTasksArePublishedAgain(t *testing.T) {
 	h.taskConfigs("another's", cfg, []map[string]string{{"n": "0"}})
 	published := func() {
 		t.Helper()
-		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 			if k, _ := configs.Get("mine"); len(k.Tasks) == 1 {
 				return
 			}

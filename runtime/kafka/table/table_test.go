@@ -34,7 +34,7 @@ func cluster(t *testing.T, opts ...kfake.Opt) *kafka.Clients {
 
 func open(t *testing.T, cl *kafka.Clients, parts int32, apply func(*kgo.Record)) *Table {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	tb, err := Open(ctx, cl, Spec{Topic: kafka.TopicSpec{Name: "tab", Partitions: parts, Replication: 1}, Apply: apply}, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
@@ -74,7 +74,7 @@ func TestWritesAreAppliedAndSurvive(t *testing.T) {
 
 func TestAnUncompactedTopicIsRefused(t *testing.T) {
 	cl := cluster(t)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	adm, err := cl.Admin("test", nil)
 	if err != nil {
@@ -93,7 +93,7 @@ func TestAnUncompactedTopicIsRefused(t *testing.T) {
 // TestPartitionsThatMustBe: a topic that is there with other partitions than its table can live with is refused, with both numbers.
 func TestPartitionsThatMustBe(t *testing.T) {
 	cl := cluster(t, kfake.SeedTopics(3, "tab"))
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	adm, err := cl.Admin("test", nil)
 	if err != nil {
