@@ -64,7 +64,7 @@ func (s *Server) asAsked(ctx context.Context, body []byte) (api.ConnectorInfo, b
 }
 
 // whileThere gives a context that ends when another worker than peer is the right one. stop ends the watch.
-func whileThere(ctx context.Context, peer string, now func() (string, error)) (watched context.Context, stop func()) {
+func whileThere(ctx context.Context, peer string, now func(context.Context) (string, error)) (watched context.Context, stop func()) {
 	watched, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -73,7 +73,7 @@ func whileThere(ctx context.Context, peer string, now func() (string, error)) (w
 		for {
 			select {
 			case <-tick.C:
-				if is, err := now(); err == nil && is != peer {
+				if is, err := now(watched); err == nil && is != peer {
 					cancel(errMoved)
 					return
 				}

@@ -43,9 +43,12 @@ func newPeers() *http.Client {
 	}
 }
 
+// route names the worker that must answer a call; empty: this one.
+type route func(context.Context, *gin.Context) (string, error)
+
 // forwarded makes a handler's calls be answered by the worker that to names. While the group changes nobody may be named, or
 // one that is gone: then the call waits and looks again, within forwardPatience, instead of failing.
-func (s *Server) forwarded(to func(*gin.Context) (string, error)) func(gin.HandlerFunc) gin.HandlerFunc {
+func (s *Server) forwarded(to route) func(gin.HandlerFunc) gin.HandlerFunc {
 	return func(handle gin.HandlerFunc) gin.HandlerFunc {
 		return func(c *gin.Context) {
 			body, err := body(c)
@@ -58,7 +61,7 @@ func (s *Server) forwarded(to func(*gin.Context) (string, error)) func(gin.Handl
 			tick := time.NewTicker(forwardPause)
 			defer tick.Stop()
 			for {
-				peer, err := to(c)
+				peer, err := to(ctx, c)
 				if err == nil && peer == "" {
 					if err = s.here(ctx, c, handle, body); err == nil {
 						return
@@ -126,7 +129,7 @@ func again(c *gin.Context) bool {
 }
 
 // passOn has another worker answer, the one that to names. An error means that the call did nothing there or may be made again.
-func (s *Server) passOn(ctx context.Context, c *gin.Context, peer string, to func(*gin.Context) (string, error), body []byte) error {
+func (s *Server) passOn(ctx context.Context, c *gin.Context, peer string, to route, body []byte) error {
 	hop, ok := map[string]string{"": "true", "true": "false"}[c.Query(forwardKey)]
 	if !ok {
 		return errors.New("the call was passed on twice already")
@@ -137,7 +140,7 @@ func (s *Server) passOn(ctx context.Context, c *gin.Context, peer string, to fun
 	first := c.Query(forwardKey) == "" // whoever asked first may ask again
 	ask := ctx
 	if first {
-		watched, stop := whileThere(ctx, peer, func() (string, error) { return to(c) })
+		watched, stop := whileThere(ctx, peer, func(ctx context.Context) (string, error) { return to(ctx, c) })
 		defer stop()
 		ask = watched
 	}
@@ -220,8 +223,8 @@ func (s *Server) signed(do func(context.Context, string, http.Header, []byte) er
 }
 
 // owner names who must answer a restart: the leader if it concerns more than one unit, else the unit's owner.
-func (s *Server) owner(c *gin.Context) (string, error) {
-	ctx, name := c.Request.Context(), param(c, "name")
+func (s *Server) owner(ctx context.Context, c *gin.Context) (string, error) {
+	name := param(c, "name")
 	id := api.TaskID{Connector: name, Task: -1}
 	if n := c.Param("task"); n != "" {
 		task, err := strconv.Atoi(param(c, "task"))

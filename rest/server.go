@@ -179,7 +179,7 @@ func (s *Server) routes(root *gin.Engine) {
 	e := root.Group("", s.ready)
 	e.GET("/", s.root)
 	e.GET("/connectors", s.list)
-	leader := s.forwarded(func(c *gin.Context) (string, error) { return s.worker.Leader(c.Request.Context()) })
+	leader := s.forwarded(func(ctx context.Context, _ *gin.Context) (string, error) { return s.worker.Leader(ctx) })
 	owner := s.forwarded(s.owner)
 	e.POST("/connectors", leader(s.create))
 	c := e.Group("/connectors/:name")

@@ -50,6 +50,7 @@ type Herder struct {
 	peers  *peer.Client
 
 	rejoin  func()
+	ask     func(context.Context) error // nil when the broker answers
 	stopped chan struct{}
 	runCtx  context.Context // until Run's ends
 	stop    context.CancelFunc
@@ -91,7 +92,7 @@ func New(log *slog.Logger) *Herder {
 
 // Open gives the herder what it stands on; rejoin asks for a new round of the group.
 func (h *Herder) Open(c Config, rejoin func()) {
-	h.Config, h.rejoin = c, rejoin
+	h.Config, h.rejoin, h.ask = c, rejoin, c.Configs.ReadToEnd
 	h.status = newStatusWriter(c.Statuses, c.WorkerID, c.Lease, c.Log)
 }
 

@@ -19,12 +19,16 @@ const conflict = "Cannot complete request because of a conflicting operation (e.
 // writeTimeout bounds a write to the config topic with all it waits for: its place in the group, its turn, the broker.
 const writeTimeout = 30 * time.Second
 
+// silencePatience is how long a call waits for a broker that does not answer: one that is just back is met within that.
+const silencePatience = 5 * time.Second
+
 // beginWrite waits for the turn to write to the config topic, and gives the context to write with: one that a caller who goes
-// away does not end. A node that does not reach its group says so at once.
+// away does not end. A node that does not reach its group soon says so.
 func (h *Herder) beginWrite(ctx context.Context) (write context.Context, end func(), err error) {
 	until := time.Now().Add(writeTimeout)
 	wait, enough := context.WithDeadline(ctx, until)
 	defer enough()
+	h.awaitAnswer(wait)
 	if err := h.awaitPlace(wait); err != nil {
 		return nil, nil, err
 	}
@@ -42,6 +46,24 @@ func (h *Herder) beginWrite(ctx context.Context) (write context.Context, end fun
 
 // errStops is what a write meets that is not done when the worker stops.
 var errStops = errors.New("the worker is shutting down")
+
+// awaitAnswer asks the broker, for a moment, when this node has lost its place for want of an answer.
+func (h *Herder) awaitAnswer(ctx context.Context) {
+	h.mu.Lock()
+	silent := h.lost != nil && !h.rejoins()
+	h.mu.Unlock()
+	if !silent {
+		return
+	}
+	ask, cancel := context.WithTimeout(ctx, silencePatience)
+	defer cancel()
+	defer context.AfterFunc(h.runCtx, cancel)()
+	if h.ask(ask) == nil {
+		h.mu.Lock()
+		h.answered = true
+		h.mu.Unlock()
+	}
+}
 
 // awaitPlace waits while this node is about to take its place in the group again.
 func (h *Herder) awaitPlace(ctx context.Context) error {

@@ -128,23 +128,40 @@ func TestTasksArePublishedAgain(t *testing.T) {
 	}
 }
 
-// TestWritesAreRefusedOutsideTheGroup: a node that lost its place does not wait for a cluster that does not answer.
+// TestWritesAreRefusedOutsideTheGroup: a node that lost its place waits a moment for a broker that may be just back, and not for
+// one that is away.
 func TestWritesAreRefusedOutsideTheGroup(t *testing.T) {
-	h := New(slog.New(slog.NewTextHandler(io.Discard, nil)))
-	_, end, err := h.beginWrite(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	end()
-	h.lost = errors.New("kafka is away")
-	if _, err := h.Leader(t.Context()); err == nil || !strings.Contains(err.Error(), "nothing was changed") {
-		t.Errorf("who leads: %v", err)
-	}
-	for name, write := range map[string]func(context.Context, string) error{"pause": h.Pause, "resume": h.Resume, "stop": h.Stop, "delete": h.Delete} {
-		if err := write(t.Context(), "c"); err == nil || !strings.Contains(err.Error(), "nothing was changed") || !strings.Contains(err.Error(), "kafka is away") {
-			t.Errorf("%s: %v", name, err)
+	synctest.Test(t, func(t *testing.T) {
+		h := New(slog.New(slog.DiscardHandler))
+		h.lost = errors.New("kafka is away")
+		h.ask = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		for name, call := range map[string]func(context.Context, string) error{
+			"pause": h.Pause, "resume": h.Resume, "stop": h.Stop, "delete": h.Delete,
+			"who leads": func(ctx context.Context, _ string) error { _, err := h.Leader(ctx); return err },
+		} {
+			began := time.Now()
+			if err := call(t.Context(), "c"); err == nil || !strings.Contains(err.Error(), "nothing was changed") || !strings.Contains(err.Error(), "kafka is away") {
+				t.Errorf("%s: %v", name, err)
+			}
+			if took := time.Since(began); took < silencePatience || took > 2*silencePatience {
+				t.Errorf("%s was refused after %v", name, took)
+			}
 		}
-	}
+		h.ask = func(context.Context) error { // the broker is back, and soon the node is in its group
+			time.Sleep(silencePatience / 2)
+			time.AfterFunc(2*silencePatience, func() {
+				h.mu.Lock()
+				h.lost = nil
+				h.mu.Unlock()
+			})
+			return nil
+		}
+		_, end, err := h.beginWrite(t.Context())
+		if err != nil {
+			t.Fatalf("a write just before the broker is back: %v", err)
+		}
+		end()
+	})
 }
 
 // TestAWriteWaitsForItsTurnWithinBounds: one that goes on for ever is nobody else's end.

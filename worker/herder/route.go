@@ -17,7 +17,8 @@ type place struct {
 }
 
 // Leader gives the URL of the worker that writes configurations; empty: this one. An error means that it is not known now.
-func (h *Herder) Leader(context.Context) (url string, err error) {
+func (h *Herder) Leader(ctx context.Context) (url string, err error) {
+	h.awaitAnswer(ctx)
 	p, err := h.where()
 	if err != nil || p.leader {
 		return "", err
@@ -41,6 +42,7 @@ func (h *Herder) Owner(ctx context.Context, id api.TaskID) (url string, err erro
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
+	h.awaitAnswer(ctx)
 	p, err := h.where()
 	if err != nil {
 		return "", err

@@ -45,9 +45,14 @@ func TestStatesDoNotHoldAStopBack(t *testing.T) {
 		}
 	}
 	put(3)
-	for written := 0; written < 3; time.Sleep(time.Millisecond) {
-		if written = len(store.Tasks("c")); ctx.Err() != nil {
-			t.Fatalf("%d of 3 states were written", written)
+	idle := func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.writing == "" && len(w.queue) == 0
+	}
+	for ; !idle() || len(store.Tasks("c")) < 3; time.Sleep(time.Millisecond) {
+		if ctx.Err() != nil {
+			t.Fatalf("%d of 3 states were written", len(store.Tasks("c")))
 		}
 	}
 	cluster.Close()
