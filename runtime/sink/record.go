@@ -14,11 +14,9 @@ import (
 // convert adds one record to the batch, or hands it to the error policy. The record on its way is the task's own: transforms take
 // it by pointer, and one made here would be on the heap.
 func (t *Task) convert(batch *host.SinkBatch, r *kgo.Record) error {
-	rec := &t.record
-	*rec = transform.Record{
-		Topic: r.Topic, Partition: r.Partition, Millis: connectapi.NoTime, Headers: rec.Headers[:0],
-		Origin: connectapi.Origin{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset},
-	}
+	rec := &t.record // field by field: a literal is built aside and copied, which is the dearest thing here
+	rec.Topic, rec.Partition, rec.Millis, rec.Headers = r.Topic, r.Partition, connectapi.NoTime, rec.Headers[:0]
+	rec.Origin.Topic, rec.Origin.Partition, rec.Origin.Offset = r.Topic, r.Partition, r.Offset
 	if !r.Timestamp.IsZero() {
 		rec.Millis = r.Timestamp.UnixMilli()
 	}

@@ -225,18 +225,10 @@ func (t *Task) data(ctx context.Context) error {
 		if err == nil {
 			err = t.send(ctx, batch, fetches)
 		}
-		recycle(fetches)
 		t.client.AllowRebalance()
 		if err != nil {
 			return err
 		}
-	}
-}
-
-// recycle gives back the memory of records that are in no batch any more.
-func recycle(fetches kgo.Fetches) {
-	for r := range fetches.RecordsAll() {
-		r.Recycle()
 	}
 }
 
@@ -287,7 +279,7 @@ func (t *Task) send(ctx context.Context, batch *host.SinkBatch, fetches kgo.Fetc
 			}
 			at, handed = -1, -1
 		}
-		for _, r := range p.Records {
+		for i, r := range p.Records {
 			n := batch.Len()
 			if err = t.convert(batch, r); err != nil {
 				if note(); len(next) > 0 { // the records before it
@@ -296,6 +288,10 @@ func (t *Task) send(ctx context.Context, batch *host.SinkBatch, fetches kgo.Fetc
 				return
 			}
 			at = r.Offset + 1
+			if i == len(p.Records)-1 {
+				t.Metrics.lag(p.Topic, p.Partition, p.HighWatermark-at)
+			}
+			r.Recycle() // it is in the batch, or nowhere
 			if batch.Len() > n {
 				handed = at
 			}
@@ -307,10 +303,9 @@ func (t *Task) send(ctx context.Context, batch *host.SinkBatch, fetches kgo.Fetc
 			}
 		}
 		note()
-		if n := len(p.Records); n > 0 {
+		if len(p.Records) > 0 {
 			t.Used(p.Topic)
 			t.reading()
-			t.Metrics.lag(p.Topic, p.Partition, p.HighWatermark-p.Records[n-1].Offset-1)
 		}
 	})
 	if err != nil || len(next) == 0 {
