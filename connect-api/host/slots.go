@@ -54,6 +54,7 @@ func (s *slots) grant(numbers []uint32) error {
 		s.ours[n] = true
 		s.free = append(s.free, n)
 	}
+	_ = s.mem.Hide() // the plugin has mapped it: an open file less a task
 	return nil
 }
 
