@@ -33,7 +33,7 @@ type slots struct {
 func (s *slots) offer(log *slog.Logger) *connectpb.Shared {
 	mem, err := createShared(slotCount, slotBytes)
 	if err != nil {
-		log.Debug("no memory is shared with the plugin; rows go through its socket", "error", err)
+		log.Info("no memory is shared with the plugin; rows go through its socket", "error", err)
 		return nil
 	}
 	s.mem, s.ours, s.dirty = mem, make([]bool, slotCount+1), make([]bool, slotCount+1)

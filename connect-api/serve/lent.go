@@ -25,7 +25,7 @@ func (l *lent) open(offer *connectpb.Shared, log *slog.Logger) {
 	}
 	mem, err := shared.Open(offer.Path, int(offer.Slots), int(offer.SlotBytes))
 	if err != nil {
-		log.Debug("the worker's memory cannot be shared; rows come through the socket", "error", err.Error())
+		log.Info("the worker's memory cannot be shared; rows come through the socket", "error", err.Error())
 		return
 	}
 	l.mem = mem
