@@ -2,9 +2,13 @@ package herder
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/penstockio/penstock/runtime"
 	"github.com/penstockio/penstock/worker/topics"
@@ -26,8 +30,9 @@ type statusWriter struct {
 	out        bool                    // of the group: nothing may be written
 	wake       chan struct{}
 
-	closing context.Context // ends with close
-	close   context.CancelFunc
+	writeTime time.Duration   // for one write
+	closing   context.Context // ends with close
+	close     context.CancelFunc
 }
 
 type unit struct {
@@ -40,7 +45,7 @@ type unit struct {
 func newStatusWriter(store *topics.Statuses, workerID string, lease func() error, log *slog.Logger) *statusWriter {
 	closing, close := context.WithCancel(context.Background())
 	return &statusWriter{
-		closing: closing, close: close,
+		writeTime: writeStatusTime, closing: closing, close: close,
 		store: store, workerID: workerID, lease: lease, log: log, out: true, waiting: map[unit]*topics.Status{}, wake: make(chan struct{}, 1),
 	}
 }
@@ -121,8 +126,9 @@ func (w *statusWriter) enqueue(u unit, st *topics.Status) {
 
 // How long one write may take, and one after close: a node that stops does not wait for a broker that is away.
 const (
-	writeStatusTime = 10 * time.Second
-	lastWordTime    = 2 * time.Second
+	writeStatusTime  = 10 * time.Second
+	lastWordTime     = 2 * time.Second
+	writeStatusPause = time.Second // before one that failed is tried again
 )
 
 // run writes until close, then what is left, until a write fails.
@@ -149,16 +155,40 @@ func (w *statusWriter) run() {
 		case err == nil:
 		case w.closing.Err() != nil:
 			w.giveUp(err)
-		default:
+		case hopeless(err):
 			w.log.Warn("writing a state failed", "connector", u.connector, "task", u.task, "error", err)
+		default:
+			w.log.Warn("writing a state failed, trying again", "connector", u.connector, "task", u.task, "error", err)
+			w.again(u, st)
+			select {
+			case <-time.After(writeStatusPause):
+			case <-w.closing.Done():
+			}
 		}
 	}
+}
+
+// hopeless tells of an answer of the broker that the next one will be like.
+func hopeless(err error) bool {
+	var refused *kerr.Error
+	return errors.As(err, &refused) && !refused.Retriable
+}
+
+// again puts a change that was not written back to where it was: nobody else would tell of it.
+func (w *statusWriter) again(u unit, st *topics.Status) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, newer := w.waiting[u]; newer || w.out {
+		return
+	}
+	w.queue = slices.Insert(w.queue, 0, u)
+	w.waiting[u] = st
 }
 
 // timed gives the context of a write that begins now.
 func (w *statusWriter) timed() (context.Context, context.CancelFunc) {
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(context.Background(), writeStatusTime)
+	ctx, cancel := context.WithTimeout(context.Background(), w.writeTime)
 	unwatch := context.AfterFunc(w.closing, func() {
 		late := time.NewTimer(time.Until(began.Add(lastWordTime)))
 		defer late.Stop()

@@ -208,7 +208,10 @@ func (h *Herder) target(ctx context.Context, name string, s topics.TargetState, 
 	if !empty {
 		return nil
 	}
-	return conflicting(h.Configs.PutTasks(ctx, name, nil))
+	if err := h.Configs.PutTasks(ctx, name, nil); err != nil {
+		return conflicting(fmt.Errorf("connector %s is stopped, but taking its tasks' configurations away failed; stop it again: %w", name, err))
+	}
+	return nil
 }
 
 // Restart starts a connector again, and its tasks if asked.

@@ -287,16 +287,32 @@ type Record struct{ Key, Value []byte }
 // Write appends rows and waits until they are durable (I3). It does not wait until they are applied. When ctx ends it, nobody
 // knows whether they are there, or will be (I4).
 func (t *Table) Write(ctx context.Context, rows ...Record) error {
+	_, err := t.put(ctx, rows)
+	return err
+}
+
+// put gives where partitions end behind what was written.
+func (t *Table) put(ctx context.Context, rows []Record) (map[int32]int64, error) {
 	select {
 	case t.turn <- struct{}{}:
 		defer func() { <-t.turn }()
 	case <-ctx.Done():
-		return fmt.Errorf("writing %d records to topic %s, behind a write that does not end: %w", len(rows), t.topic, ctx.Err())
+		return nil, fmt.Errorf("writing %d records to topic %s, behind a write that does not end: %w", len(rows), t.topic, ctx.Err())
 	}
-	if err := t.client.ProduceSync(ctx, t.records(rows)...).FirstErr(); err != nil {
-		return t.failed(ctx, rows, err)
+	recs := t.records(rows)
+	if err := t.client.ProduceSync(ctx, recs...).FirstErr(); err != nil {
+		return nil, t.failed(ctx, rows, err)
 	}
-	return nil
+	return ends(recs), nil
+}
+
+// ends gives where partitions end behind records that were written.
+func ends(recs []*kgo.Record) map[int32]int64 {
+	ends := map[int32]int64{}
+	for _, r := range recs {
+		ends[r.Partition] = max(ends[r.Partition], r.Offset+1)
+	}
+	return ends
 }
 
 func (t *Table) records(rows []Record) []*kgo.Record {
@@ -319,12 +335,26 @@ func (t *Table) failed(ctx context.Context, rows []Record, err error) error {
 	return fmt.Errorf("writing %d records to topic %s: %w", len(rows), t.topic, err)
 }
 
-// WriteApplied writes rows and waits until they have been applied here.
+// WriteApplied writes rows and waits until they have been applied here. It waits for the table's reader instead of reading to the
+// end: what the broker has taken is no failure when the broker goes away just then.
 func (t *Table) WriteApplied(ctx context.Context, rows ...Record) error {
-	if err := t.Write(ctx, rows...); err != nil {
+	ends, err := t.put(ctx, rows)
+	if err != nil {
 		return err
 	}
-	return t.ReadToEnd(ctx)
+	return t.awaitEnds(ctx, ends)
+}
+
+// awaitEnds waits until all below these ends has been applied.
+func (t *Table) awaitEnds(ctx context.Context, ends map[int32]int64) error {
+	return t.await(ctx, func(applied map[int32]int64) bool {
+		for p, end := range ends {
+			if applied[p] < end {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // Close stops the table and waits for its goroutine.

@@ -90,11 +90,10 @@ func (w *Writer) write(ctx context.Context, rows []Record) (map[int32]int64, err
 		return nil, ctx.Err()
 	}
 	if err == nil {
-		ends := map[int32]int64{}
-		for _, r := range recs {
-			ends[r.Partition] = max(ends[r.Partition], r.Offset+1)
+		if err := w.client.EndTransaction(ctx, kgo.TryCommit); err != nil {
+			return nil, fmt.Errorf("committing them, which may still take effect: %w", err)
 		}
-		return ends, w.client.EndTransaction(ctx, kgo.TryCommit)
+		return ends(recs), nil
 	}
 	end, cancel := context.WithTimeout(ctx, abortTimeout)
 	defer cancel()
@@ -112,14 +111,7 @@ func (w *Writer) WriteApplied(ctx context.Context, rows ...Record) error {
 	if err != nil {
 		return err
 	}
-	return w.t.await(ctx, func(applied map[int32]int64) bool {
-		for p, end := range ends {
-			if applied[p] < end {
-				return false
-			}
-		}
-		return true
-	})
+	return w.t.awaitEnds(ctx, ends)
 }
 
 // Broken tells why it writes no more; nil while it does.
