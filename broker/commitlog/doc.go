@@ -16,6 +16,7 @@
 //	I6. Bytes of a round reach the disk before the first byte of the next round is written.
 //	I7. A segment that is sealed ends with its footer and a pad; only sealed segments are removed. Positions never move, so
 //	    the log may have gaps, and who finds none of its segments at a place gets ErrGone.
-//	I8. What is read from a file is checked, and what is sent from one unread was: since it was written, or read and
-//	    checked, no read of its segment had to wait for the disk.
+//	I8. What is read from a file is checked. What is sent from one unread was written, or read and checked, within the last
+//	    five minutes, and no read of ours of its segment had to wait for the disk since. Pages that were evicted and that
+//	    another process brought back in that time are not looked at: damage in them is sent until then.
 package commitlog

@@ -83,7 +83,7 @@ func (l *Log) write(r *Round) error {
 	l.m.bytes.Add(float64(r.End - r.Start))
 	for i := range r.Frames {
 		if p := &r.Frames[i]; p.Kind == KindData {
-			r.seg.check(p.Position, len(p.Payload))
+			l.check(r.seg, p.Position, len(p.Payload))
 		}
 	}
 	l.synced.Store(r.End)

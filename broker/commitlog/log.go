@@ -248,7 +248,7 @@ func (l *Log) ReadBatch(dst []byte, queue uint32, pos int64, size int) ([]byte, 
 		l.m.corrupt.Inc()
 		return dst[:n], &CorruptError{File: s.path, Position: pos, Reason: err.Error()}
 	}
-	s.check(pos, size)
+	l.check(s, pos, size)
 	if lead < HeaderSize+prefix {
 		copy(dst[n:], b[HeaderSize+prefix:])
 	}

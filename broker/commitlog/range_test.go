@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/penstockio/penstock/broker/disk"
 )
@@ -72,6 +73,98 @@ func TestRanges(t *testing.T) {
 	}
 	if !has(large) {
 		t.Fatal("a batch that was read and verified is not sent")
+	}
+}
+
+// TestRangesAge: another process may bring a damaged batch from the disk without a read of ours, so it is checked again when
+// the first of its segment was checked five minutes ago.
+func TestRangesAge(t *testing.T) {
+	d := &missing{Mem: disk.NewMem()} // whose misses stay as they are
+	h := begin(t, d)
+	began := time.Now()
+	now := began
+	h.o.Now = func() time.Time { return now }
+	first := h.data(7, 0, largest)
+	now = began.Add(4 * time.Minute)
+	second := h.data(7, 1, largest)
+	for i := range int64(40) { // the tail lets go of what comes before
+		h.data(7, 2+i, largest)
+	}
+	if a, b := h.seg(first), h.seg(second); a != b {
+		t.Fatalf("the batches lie in %s and %s", a.path, b.path)
+	}
+	flip(t, d, h.seg(first), first+HeaderSize+rangeFrom/2)
+	has := func(pos int64) bool {
+		t.Helper()
+		r, ok := h.Range(pos, sizeAt(t, h, pos))
+		if ok {
+			r.Release()
+		}
+		return ok
+	}
+	for _, c := range []struct {
+		after time.Duration
+		want  bool
+	}{
+		{4 * time.Minute, true},
+		{5*time.Minute - 1, true}, // the hole that is left, as invariant I8 says
+		{5 * time.Minute, false},
+		{24 * time.Hour, false},
+		{5*time.Minute + 1, false},
+	} {
+		now = began.Add(c.after)
+		if a, b := has(first), has(second); a != c.want || b != c.want {
+			t.Fatalf("after %v the first is sent: %v, the second: %v; want %v", c.after, a, b, c.want)
+		}
+	}
+	read := func(pos int64) error {
+		_, err := h.ReadBatch(nil, 7, pos, sizeAt(t, h, pos))
+		return err
+	}
+	if err := read(second); err != nil {
+		t.Fatal(err)
+	}
+	var corrupt *CorruptError
+	if err := read(first); !errors.As(err, &corrupt) || corrupt.Position != first {
+		t.Fatalf("reading the damaged batch: %v", err)
+	}
+	if has(first) || !has(second) {
+		t.Fatalf("the damaged batch is sent: %v, the one read and verified: %v", has(first), has(second))
+	}
+	now = now.Add(5*time.Minute - 1)
+	if !has(second) {
+		t.Fatal("the five minutes of a batch that was verified again did not begin then")
+	}
+	now = now.Add(1)
+	if has(second) {
+		t.Fatal("a batch that was verified again is sent for ever")
+	}
+}
+
+func (h *harness) seg(pos int64) *segment {
+	h.t.Helper()
+	s, err := h.find(pos)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return s
+}
+
+// flip changes a bit of the file at a position, behind the log's back.
+func flip(t *testing.T, d disk.FS, s *segment, pos int64) {
+	t.Helper()
+	f, err := d.Open(s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	b := make([]byte, 1)
+	if _, err := f.ReadAt(b, s.offset(pos)); err != nil {
+		t.Fatal(err)
+	}
+	b[0] ^= 1
+	if _, err := f.WriteAt(b, s.offset(pos)); err != nil {
+		t.Fatal(err)
 	}
 }
 
