@@ -186,7 +186,9 @@ func (c *conn) handle(ctx context.Context, frame []byte) bool {
 	defer frames.Give(frame)
 	h, k, req, tooNew, err := decode(frame)
 	if err != nil {
-		c.log.Warn("ending a connection", "client", h.clientID, "error", err)
+		if held, ok := c.s.misfits.next(arrived); ok {
+			c.log.Warn("ending a connection", "client", h.clientID, "error", err, "alike_not_logged", held)
+		}
 		c.bytes.Release(c.weight(len(frame)))
 		return false
 	}

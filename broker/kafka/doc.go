@@ -11,7 +11,7 @@
 //	I2  A request that can't be decoded, has an unknown key or a version that isn't advertised ends its connection and
 //	    nothing else. The one negotiation is ApiVersions (KIP-511).
 //	I3  Everything a peer can make grow has a bound: connections, frame size, requests and bytes under way, an answer's
-//	    bytes, time without a byte.
+//	    bytes, time without a byte, lines logged about requests that can't be decoded.
 //	I4  Every handler asks allow before it shows or changes a thing; throttling happens in one place.
 //	I5  Arrays and bytes are answered empty, never null, unless null has a meaning: librdkafka and Java fail on null.
 package kafka

@@ -48,6 +48,7 @@ type Server struct {
 	listeners map[net.Listener]struct{}
 	counts    map[string]int // connections by listener
 	clamped   sync.Once
+	misfits   sparing // lines about requests that can't be decoded
 	panics    atomic.Int64
 }
 
