@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -49,7 +50,7 @@ func (b *builder) open(ctx context.Context, gate *source.Gate) (run func(context
 	if err != nil {
 		return nil, &settledError{err}
 	}
-	key, value, header, err := b.converters(cfg)
+	key, value, header, err := converters(cfg, b.rt.cfg.Defaults)
 	if err != nil {
 		return nil, &settledError{err}
 	}
@@ -164,20 +165,31 @@ func (b *builder) topics(p *kgo.Client) (*topics, error) {
 	return newTopics(b.spec.Connector, b.rt.cfg.TopicsEnable, b.rt.clients, p)
 }
 
-func (b *builder) converters(cfg map[string]string) (key, value convert.Converter, header convert.HeaderConverter, err error) {
-	class, sub := converterOf(cfg, b.rt.cfg.Defaults, "key.converter")
-	if key, err = convert.New(class, convert.Key, sub); err != nil {
-		return nil, nil, nil, fmt.Errorf("key.converter: %w", err)
+// CheckConverters makes the converters that a worker's configuration names for connectors that name none, to tell what is wrong
+// with them before a task needs them.
+func CheckConverters(worker map[string]string) error {
+	_, _, _, err := converters(nil, worker)
+	return err
+}
+
+// converters makes those of a connector, or of the worker where it names none; all problems come in one error.
+func converters(cfg, defaults map[string]string) (key, value convert.Converter, header convert.HeaderConverter, err error) {
+	var problems []error
+	told := func(name string, err error) {
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", name, err))
+		}
 	}
-	class, sub = converterOf(cfg, b.rt.cfg.Defaults, "value.converter")
-	if value, err = convert.New(class, convert.Other, sub); err != nil {
-		return nil, nil, nil, fmt.Errorf("value.converter: %w", err)
-	}
-	class, sub = converterOf(cfg, b.rt.cfg.Defaults, "header.converter")
-	if header, err = convert.NewHeader(class, sub); err != nil {
-		return nil, nil, nil, fmt.Errorf("header.converter: %w", err)
-	}
-	return key, value, header, nil
+	class, sub := converterOf(cfg, defaults, "key.converter")
+	key, err = convert.New(class, convert.Key, sub)
+	told("key.converter", err)
+	class, sub = converterOf(cfg, defaults, "value.converter")
+	value, err = convert.New(class, convert.Other, sub)
+	told("value.converter", err)
+	class, sub = converterOf(cfg, defaults, "header.converter")
+	header, err = convert.NewHeader(class, sub)
+	told("header.converter", err)
+	return key, value, header, errors.Join(problems...)
 }
 
 // converterOf gives class and sub-keys: the connector's when it names a class, else the worker's, never mixed.

@@ -174,6 +174,9 @@ func FromProps(props map[string]string) (Config, error) {
 	for _, k := range []string{"key.converter", "value.converter", "header.converter"} {
 		c.Props[k] = str(k)
 	}
+	if err := runtime.CheckConverters(c.Props); err != nil { // else the first task that needs one would tell
+		return Config{}, fmt.Errorf("reading the worker's configuration: %w", err)
+	}
 	if host := str("rest.advertised.host.name"); host != "" {
 		c.Advertised = host + ":" + strconv.Itoa(int(num("rest.advertised.port")))
 	}

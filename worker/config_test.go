@@ -28,6 +28,39 @@ func TestWrongValuesAreRefusedByName(t *testing.T) {
 	}
 }
 
+// TestWrongConvertersAreRefused: at the start, and not by the first connector's task.
+func TestWrongConvertersAreRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		props map[string]string
+		want  []string // in the error; none: taken
+	}{
+		"an unknown key converter":        {map[string]string{"key.converter": "Nope"}, []string{"key.converter: ", `"Nope"`, "converters.LongConverter"}},
+		"an unknown value converter":      {map[string]string{"value.converter": "org.acme.Avro"}, []string{"value.converter: ", `"org.acme.Avro"`, "json.JsonConverter"}},
+		"an unknown header converter":     {map[string]string{"header.converter": "Nope"}, []string{"header.converter: ", `"Nope"`, "SimpleHeaderConverter", "StringConverter"}},
+		"all at once":                     {map[string]string{"key.converter": "A", "value.converter": "B", "header.converter": "C"}, []string{`"A"`, `"B"`, `"C"`}},
+		"none":                            {map[string]string{"key.converter": ""}, []string{"key.converter: ", `""`, "StringConverter"}},
+		"a wrong setting of one":          {map[string]string{"value.converter.schemas.enable": "perhaps"}, []string{"value.converter: ", "schemas.enable", "perhaps"}},
+		"a setting of one not named":      {map[string]string{"key.converter": "StringConverter", "key.converter.schemas.enable": "false"}, nil},
+		"short names":                     {map[string]string{"key.converter": "String", "value.converter": "JsonConverter", "header.converter": "Simple"}, nil},
+		"a value's converter for headers": {map[string]string{"header.converter": "org.apache.kafka.connect.storage.StringConverter"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := FromProps(c.props)
+			if err == nil && c.want == nil {
+				return
+			}
+			if err == nil || c.want == nil {
+				t.Fatalf("%v: %v", c.props, err)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q is missing in: %v", want, err)
+				}
+			}
+		})
+	}
+}
+
 func TestIgnoredKeysAreNamed(t *testing.T) {
 	got := Ignored(map[string]string{
 		"plugin.discovery": "1", "rest.extension.classes": "X", "config.providers": "file",

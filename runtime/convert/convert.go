@@ -92,6 +92,6 @@ func New(class string, kind Kind, cfg map[string]string) (Converter, error) {
 	return f.make(kind, parsed)
 }
 
-func unknown(class string) error {
-	return fmt.Errorf("converter class %s is not known; known are %s", class, strings.Join(Classes(), ", "))
+func unknown(class string, besides ...string) error {
+	return fmt.Errorf("converter class %q is not known; known are %s", class, strings.Join(append(besides, Classes()...), ", "))
 }

@@ -2,7 +2,6 @@ package convert
 
 import (
 	"encoding/base64"
-	"fmt"
 	"unicode/utf8"
 
 	connectapi "github.com/penstockio/penstock/connect-api"
@@ -39,9 +38,12 @@ func NewHeader(class string, cfg map[string]string) (HeaderConverter, error) {
 	if class == "" || class == SimpleHeader || class == "SimpleHeaderConverter" || class == "Simple" {
 		return &simpleHeader{json: jsonConverter{written: map[*connectapi.Schema][]byte{}}}, nil
 	}
+	if _, ok := Resolve(class); !ok {
+		return nil, unknown(class, SimpleHeader)
+	}
 	c, err := New(class, "header", cfg)
 	if err != nil {
-		return nil, fmt.Errorf("header converter: %w", err)
+		return nil, err
 	}
 	return converterHeader{c}, nil
 }
