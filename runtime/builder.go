@@ -102,7 +102,7 @@ func (b *builder) source(ctx context.Context, gate *source.Gate, chain *transfor
 	return source.Open(ctx, source.Config{
 		Connector: b.name, Plugin: b.plugin.Name, Task: b.id, Props: b.props(), Process: b.proc, Producer: p, Fenced: fenced, Offsets: b.rt.offsets,
 		Exact: b.exact(), Lease: b.rt.cfg.Lease,
-		Topics: topics, Chain: chain, Key: key, Value: value, Header: header, Policy: pol, Interval: b.rt.cfg.Interval, Drain: b.rt.cfg.Drain,
+		Topics: topics, Chain: chain, Key: key, Value: value, Header: header, Policy: pol, Interval: b.rt.cfg.Interval, Drain: b.rt.drain,
 		Used: b.rt.usesOf(b.name, b.id), Metrics: b.rt.sources.Task(b.name, task), Log: b.log,
 	}, gate)
 }
@@ -131,7 +131,7 @@ func (b *builder) sink(ctx context.Context, gate *source.Gate, chain *transform.
 	return sink.Open(ctx, sink.Config{
 		Connector: b.name, Plugin: b.plugin.Name, Task: b.id, Props: b.props(), Process: b.proc, Clients: b.rt.clients, Overrides: overrides,
 		Group: group, Member: fmt.Sprintf("%s-%s-%d", b.rt.cfg.Group, b.name, b.id), Session: b.rt.cfg.Session,
-		Chain: chain, Key: key, Value: value, Header: header, Policy: pol, DeadLetter: dlq, Interval: b.rt.cfg.Interval, Drain: b.rt.cfg.Drain,
+		Chain: chain, Key: key, Value: value, Header: header, Policy: pol, DeadLetter: dlq, Interval: b.rt.cfg.Interval, Drain: b.rt.drain,
 		Used: b.rt.usesOf(b.name, b.id), Metrics: b.rt.sinks.Task(b.name, task), Log: b.log,
 	}, gate)
 }

@@ -183,7 +183,7 @@ func (n *Runner) restart(r restart) {
 			return
 		}
 		if t, ok := n.tasks[id]; ok {
-			t.stop()
+			t.stop(d)
 			t.again = true
 		}
 		delete(n.retries, id)

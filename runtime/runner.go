@@ -178,7 +178,7 @@ func (n *Runner) leaveClass(d Desired) bool {
 	for _, t := range n.tasks {
 		if t.live() {
 			t.again = true
-			t.stop()
+			t.stop(d)
 		}
 	}
 	if n.anyRunning() {
@@ -210,8 +210,9 @@ func (n *Runner) reportPaused(d Desired) {
 
 // shutdown stops tasks, then the process, and takes in what still arrives.
 func (n *Runner) shutdown() {
+	d := n.get()
 	for id, t := range n.tasks {
-		t.stop()
+		t.stop(d)
 		if t.ended {
 			delete(n.tasks, id)
 		}

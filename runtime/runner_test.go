@@ -59,6 +59,7 @@ func (m *memory) Records(_ string, ps []connectapi.Position) ([]*kgo.Record, err
 type stage struct {
 	t       *testing.T
 	rt      *Runtime
+	cluster *kfake.Cluster
 	seeds   []string
 	offsets *memory
 	mu      sync.Mutex
@@ -93,7 +94,7 @@ func newStageWith(t *testing.T, exactlyOnce bool) *stage {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = reg.Close() })
-	s := &stage{t: t, seeds: c.ListenAddrs(), offsets: &memory{all: map[connectapi.Partition]connectapi.Offset{}}}
+	s := &stage{t: t, cluster: c, seeds: c.ListenAddrs(), offsets: &memory{all: map[connectapi.Partition]connectapi.Offset{}}}
 	s.rt = New(Config{
 		Group: "g", Interval: 50 * time.Millisecond, Session: 6 * time.Second, Drain: 5 * time.Second, TopicsEnable: true, ExactlyOnce: exactlyOnce,
 		Defaults: map[string]string{

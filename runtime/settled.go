@@ -36,7 +36,7 @@ func (n *Runner) unsettled() <-chan struct{} {
 	d := n.get()
 	for id, t := range n.tasks {
 		if spec, wanted := d.Tasks[id]; !t.ended && (!wanted || d.Target == OnStop || !spec.same(t.spec)) {
-			t.stop()
+			t.stop(d)
 			return t.gone
 		}
 	}

@@ -59,6 +59,7 @@ type Desired struct {
 	Target       Target
 	RunConnector bool
 	Tasks        map[int]TaskSpec
+	Lost         bool // this node lost its place in the group: tasks that stop are cut off instead of drained
 }
 
 func (d Desired) nothing() bool { return !d.RunConnector && len(d.Tasks) == 0 }

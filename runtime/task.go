@@ -18,7 +18,7 @@ type task struct {
 	id      int
 	spec    TaskSpec
 	gate    *source.Gate
-	cancel  context.CancelFunc
+	cancel  context.CancelCauseFunc
 	gone    chan struct{} // closed when it has ended
 	open    bool          // the plugin has opened it
 	opened  time.Time     // when
@@ -32,9 +32,14 @@ type task struct {
 
 func (t *task) live() bool { return !t.ended }
 
-func (t *task) stop() {
+// stop lets the task drain, or cuts it off when this node lost its place; it does not wait.
+func (t *task) stop(d Desired) {
 	t.leaving = true
-	t.cancel()
+	var why error
+	if d.Lost {
+		why = errLost
+	}
+	t.cancel(why)
 }
 
 // stopUnwanted stops tasks that should not run, or not with this configuration; they leave the map when they end.
@@ -53,7 +58,7 @@ func (n *Runner) stopUnwanted(d Desired) {
 		}
 		t.again = wanted
 		delete(n.retries, id)
-		t.stop()
+		t.stop(d)
 	}
 	for id := range n.reported {
 		_, wanted := d.Tasks[id]
@@ -89,13 +94,13 @@ func (n *Runner) startMissing(d Desired) {
 }
 
 func (n *Runner) startTask(id int, spec TaskSpec) {
-	ctx, cancel := context.WithCancel(n.ctx)
+	ctx, cancel := context.WithCancelCause(n.ctx)
 	t := &task{id: id, spec: spec, gate: source.NewGate(true), cancel: cancel, gone: make(chan struct{})}
 	n.tasks[id] = t
 	proc, plugin := n.proc, n.plugin
 	go func() {
 		err := n.runTask(ctx, t, proc, plugin)
-		cancel()
+		cancel(nil)
 		close(t.gone)
 		n.post(func() { n.taskEnded(t, err) }, func() {})
 	}()

@@ -9,7 +9,7 @@ import (
 )
 
 // finish lets the plugin write what it holds, when the task stops because of why and the plugin has not failed (I2).
-func (t *Task) finish(work context.Context, why error) error {
+func (t *Task) finish(ctx, work context.Context, why error) error {
 	select {
 	case <-t.failed:
 		return nil
@@ -20,12 +20,13 @@ func (t *Task) finish(work context.Context, why error) error {
 	if why == nil {
 		return nil
 	}
-	drain, cancel := context.WithTimeout(work, t.Drain)
+	most := t.Drain(ctx)
+	drain, cancel := context.WithTimeout(work, most)
 	defer cancel()
 	// After a failure there is no cutOff.
 	defer context.AfterFunc(drain, t.stream.Close)()
 	if err := t.flushAndCommit(drain, true); err != nil {
-		return fmt.Errorf("the task did not drain within %v and was cut off; what was not committed is read again: %w", t.Drain, err)
+		return fmt.Errorf("the task did not drain within %v and was cut off; what was not committed is read again: %w", most, err)
 	}
 	t.stopping.Store(true)
 	if err := t.stream.Stop(); err != nil {
@@ -65,7 +66,7 @@ func (t *Task) cutOff(ctx context.Context, stopped <-chan struct{}) {
 	case <-stopped:
 		return
 	}
-	timer := time.NewTimer(t.Drain)
+	timer := time.NewTimer(t.Drain(ctx))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

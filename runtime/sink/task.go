@@ -46,10 +46,10 @@ type Config struct {
 	Key, Value convert.Converter
 	Header     convert.HeaderConverter
 	Policy     *policy.Policy
-	DeadLetter *DeadLetter        // nil: none
-	Interval   time.Duration      // between commits
-	Drain      time.Duration      // for a clean stop
-	Used       func(topic string) // is told of each topic that records come from; must not block
+	DeadLetter *DeadLetter                                 // nil: none
+	Interval   time.Duration                               // between commits
+	Drain      func(stopped context.Context) time.Duration // for a clean stop, by why the context of Run ended
+	Used       func(topic string)                          // is told of each topic that records come from; must not block
 	Metrics    *TaskMetrics
 	Log        *slog.Logger
 }
@@ -155,10 +155,10 @@ func (t *Task) Run(ctx context.Context) error {
 	err = t.data(data)
 	stopData()
 	if err != nil && ctx.Err() == nil {
-		_ = t.finish(work, err) // what stands before a record that cannot be handled is written and committed; err is told
+		_ = t.finish(ctx, work, err) // what stands before a record that cannot be handled is written and committed; err is told
 		t.fail(err)
 	}
-	clean := t.finish(work, ctx.Err())
+	clean := t.finish(ctx, work, ctx.Err())
 	close(stopped)
 	t.stream.Close()
 	cancel()

@@ -49,9 +49,9 @@ type Config struct {
 	Key, Value convert.Converter
 	Header     convert.HeaderConverter
 	Policy     *policy.Policy
-	Interval   time.Duration      // between commits of positions
-	Drain      time.Duration      // for a clean stop
-	Used       func(topic string) // is told of the topic of each record that was acknowledged; must not block
+	Interval   time.Duration                               // between commits of positions
+	Drain      func(stopped context.Context) time.Duration // for a clean stop, by why the context of Run ended
+	Used       func(topic string)                          // is told of the topic of each record that was acknowledged; must not block
 	Metrics    *TaskMetrics
 	Log        *slog.Logger
 }
@@ -123,7 +123,7 @@ func (t *Task) Run(ctx context.Context) error {
 	default:
 	}
 	if err != nil && t.cutOff.Load() {
-		return fmt.Errorf("the task did not drain within %v and was cut off; what was not committed is read again", t.Drain)
+		return fmt.Errorf("the task did not drain within %v and was cut off; what was not committed is read again", t.Drain(ctx))
 	}
 	return err
 }
@@ -144,7 +144,7 @@ func (t *Task) watchStop(ctx, work context.Context, cancel context.CancelFunc) (
 		}
 		close(t.draining)
 		// A plugin that receives nothing any more holds even Stop back: its stream ends with the drain time.
-		cut := time.AfterFunc(t.Drain, func() { t.cutOff.Store(true); cancel(); t.stream.Close() })
+		cut := time.AfterFunc(t.Drain(ctx), func() { t.cutOff.Store(true); cancel(); t.stream.Close() })
 		defer cut.Stop()
 		_ = t.stream.Stop() // a broken stream shows in Recv
 		select {

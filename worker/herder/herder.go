@@ -68,8 +68,8 @@ type Herder struct {
 
 	mu         sync.Mutex
 	started    bool
-	lost       error
-	answered   bool // the broker did, since the place was lost
+	lost       error // written by the loop alone
+	answered   bool  // the broker did, since the place was lost
 	generation int32
 	stable     int64 // config offset, see settle.go
 	place      place
@@ -237,7 +237,7 @@ func (h *Herder) OnAssigned(ctx context.Context, a group.Assigned) {
 	h.Log.Debug("took part in a round of the worker group", "generation", a.Generation, "leader", a.Leader, "added", len(a.Add), "revoked", len(a.Revoke))
 }
 
-// OnLost stops everything: another node may run it already.
+// OnLost stops everything, with next to no time to drain: another node may run it already, and what is written now is refused.
 func (h *Herder) OnLost(_ context.Context, why error) {
 	done := make(chan struct{})
 	h.post(func() {
@@ -267,7 +267,7 @@ func (h *Herder) OnLost(_ context.Context, why error) {
 func (h *Herder) align(name string) {
 	h.publishDue(name)
 	k, ok := h.Configs.Get(name)
-	d := runtime.Desired{Config: k.Config, Target: runtime.Target(k.Target), Tasks: map[int]runtime.TaskSpec{}}
+	d := runtime.Desired{Config: k.Config, Target: runtime.Target(k.Target), Tasks: map[int]runtime.TaskSpec{}, Lost: h.lost != nil}
 	if ok {
 		d.RunConnector = h.owned[assign.Unit{Connector: name, Task: assign.ConnectorUnit}]
 		wait := h.waits(k)
