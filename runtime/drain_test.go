@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -95,5 +96,41 @@ func TestTasksOfALostPlaceAreCutOff(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestASinkThatJoinsStops: one whose group waits for somebody else before it answers does not wait with it.
+func TestASinkThatJoinsStops(t *testing.T) {
+	s := newStage(t)
+	s.rt.cfg.Drain = time.Second
+	cfg := map[string]string{"name": "snk", "connector.class": "FileStreamSink", "file": filepath.Join(t.TempDir(), "out.txt"), "topics": "lines"}
+	r := s.rt.Runner("snk", s.callbacks())
+	defer r.Close()
+	s.run(r, cfg)
+	joins, answer := make(chan struct{}, 1), make(chan struct{})
+	t.Cleanup(func() { close(answer) })
+	s.cluster.ControlKey(int16(kmsg.Heartbeat), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		s.cluster.KeepControl()
+		resp := req.ResponseKind().(*kmsg.HeartbeatResponse)
+		resp.ErrorCode = kerr.RebalanceInProgress.Code
+		return resp, nil, true
+	})
+	s.cluster.ControlKey(int16(kmsg.JoinGroup), func(kmsg.Request) (kmsg.Response, error, bool) {
+		s.cluster.KeepControl()
+		select {
+		case joins <- struct{}{}:
+		default:
+		}
+		s.cluster.SleepControl(func() { <-answer })
+		return nil, nil, false
+	})
+	s.until("the sink joins again", func() bool { return len(joins) > 0 })
+	r.Set(Desired{Config: cfg, Target: Started})
+	settled := make(chan struct{})
+	go func() { defer close(settled); r.Settled() }()
+	select {
+	case <-settled:
+	case <-time.After(20 * time.Second): // the client gives a request up after 40
+		t.Fatal("the task waits for its group")
 	}
 }

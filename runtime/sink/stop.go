@@ -39,10 +39,17 @@ func (t *Task) finish(ctx, work context.Context, why error) error {
 	return nil
 }
 
+// closeTime is what the client has to close cleanly. One that waits for the answer to its JoinGroup would wait for as long as
+// another member that cannot leave has its session.
+const closeTime = 2 * time.Second
+
 // close ends membership: with leave at once, so that other tasks take the partitions of one that was stopped or has failed;
 // a task that was cut off while it drained keeps its place until the session runs out.
 func (t *Task) close(leave bool) {
+	late := time.AfterFunc(closeTime, t.drop)
 	t.client.CloseAllowingRebalance()
+	late.Stop()
+	t.drop()
 	if !leave {
 		return
 	}

@@ -59,6 +59,7 @@ type Task struct {
 	Config
 	stream *host.Sink
 	client *kgo.Client
+	drop   context.CancelFunc // ends what the client waits for
 	gate   Gate
 	work   context.Context // ends when the task is cut off
 
@@ -112,7 +113,10 @@ func Open(ctx context.Context, c Config, gate Gate) (*Task, error) {
 }
 
 func (t *Task) consumer() (*kgo.Client, error) {
+	life, drop := context.WithCancel(context.Background())
+	t.drop = drop
 	opts := []kgo.Opt{
+		kgo.WithContext(life),
 		kgo.AdjustFetchOffsetsFn(t.onAssigned), kgo.OnPartitionsRevoked(t.onRevoked), kgo.OnPartitionsLost(t.onLost),
 		kgo.SessionTimeout(t.Session), kgo.HeartbeatInterval(t.Session / 3), kgo.InstanceID(t.Member),
 	}
@@ -132,6 +136,7 @@ func (t *Task) Run(ctx context.Context) error {
 	t.work = work
 	client, err := t.consumer() // it joins at once, and its callbacks use the stream and work
 	if err != nil {
+		t.drop()
 		t.stream.Close()
 		return err
 	}
