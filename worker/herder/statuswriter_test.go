@@ -18,25 +18,32 @@ import (
 	"github.com/penstockio/penstock/worker/topics"
 )
 
-// TestStatesDoNotHoldAStopBack: while the broker is away a node that stops gives up the states that it cannot write, and says so
-// once.
-func TestStatesDoNotHoldAStopBack(t *testing.T) {
+// statuses opens a status topic on a cluster of its own.
+func statuses(ctx context.Context, t *testing.T) (*kfake.Cluster, *topics.Statuses) {
+	t.Helper()
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer cluster.Close()
+	t.Cleanup(cluster.Close)
 	clients, err := kafka.New(kafka.Config{Bootstrap: cluster.ListenAddrs()}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
 	store, err := topics.OpenStatuses(ctx, clients, kafka.TopicSpec{Name: "statuses", Partitions: 1, Replication: 1}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close()
+	t.Cleanup(store.Close)
+	return cluster, store
+}
+
+// TestStatesDoNotHoldAStopBack: while the broker is away a node that stops gives up the states that it cannot write, and says so
+// once.
+func TestStatesDoNotHoldAStopBack(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cluster, store := statuses(ctx, t)
 	var said bytes.Buffer // read when the writer has ended
 	w := newStatusWriter(store, "here", func() error { return nil }, slog.New(slog.NewTextHandler(&said, nil)))
 	w.joined(1)
@@ -75,22 +82,9 @@ func TestStatesDoNotHoldAStopBack(t *testing.T) {
 
 // TestAStateIsWrittenWhenTheBrokerIsBack: one that could not be written in its time is not forgotten, unless a newer one came.
 func TestAStateIsWrittenWhenTheBrokerIsBack(t *testing.T) {
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cluster.Close()
-	clients, err := kafka.New(kafka.Config{Bootstrap: cluster.ListenAddrs()}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	store, err := topics.OpenStatuses(ctx, clients, kafka.TopicSpec{Name: "statuses", Partitions: 1, Replication: 1}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
+	cluster, store := statuses(ctx, t)
 	var away atomic.Bool
 	away.Store(true)
 	cluster.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
